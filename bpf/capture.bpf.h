@@ -1,0 +1,353 @@
+/*
+ * capture.bpf.h - what each kind of probe hit does. A range's name and its object are seen by
+ * different functions, so the name waits in the thread's entry for the constructor that follows.
+ */
+#ifndef CAPTURE_BPF_H
+#define CAPTURE_BPF_H
+
+#include "attempt.bpf.h"
+
+#define SCOPE_USER 7 /* at::RecordScope::USER_SCOPE, PyTorch 1.13 to 2.14 */
+
+static __always_inline struct thread_state *thread_get(__u32 tid)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (thread)
+		return thread;
+	bpf_map_update_elem(&threads, &tid, &no_thread_state, BPF_NOEXIST);
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	if (!thread)
+		loss_count(LOSS_THREAD_TABLE_FULL);
+	return thread;
+}
+
+static __always_inline void thread_put(struct thread_state *thread, __u32 tid)
+{
+	if (!thread->depth && !thread->has_name && !thread->name_expected)
+		bpf_map_delete_elem(&threads, &tid);
+}
+
+/* The window's probes are attached in these phases; names of ranges are wanted. */
+static __always_inline bool phase_wants_names(__u32 phase)
+{
+	return phase == PHASE_WARMUP || phase == PHASE_ACTIVE;
+}
+
+static __always_inline void thread_keep_name(struct thread_state *thread, const char *name)
+{
+	long size = bpf_probe_read_user_str(thread->name, sizeof(thread->name), name);
+
+	thread->has_name = 1;
+	thread->name_flags = 0;
+	thread->name_size = 0;
+	if (size < 1) {
+		thread->name_flags = WIRE_NAME_UNREADABLE;
+		return;
+	}
+	thread->name_size = size - 1;
+	/* A full buffer may also be an exact fit: look whether the string goes on. */
+	if (size == sizeof(thread->name)) {
+		char next = 0;
+
+		bpf_probe_read_user(&next, 1, name + sizeof(thread->name) - 1);
+		if (next)
+			thread->name_flags = WIRE_NAME_TRUNCATED;
+	}
+}
+
+/* A string's characters are at the address in its first word, in both string ABIs. */
+static __always_inline const char *string_characters(const void *string)
+{
+	const char *characters = NULL;
+
+	bpf_probe_read_user(&characters, sizeof(characters), string);
+	return characters;
+}
+
+static __always_inline bool name_is_unwanted(struct thread_state *thread)
+{
+	if (!config.name_first)
+		return false;
+	if (!thread || !thread->name_expected)
+		return true;
+	thread->name_expected = 0;
+	return false;
+}
+
+static __always_inline void on_range_name(struct pt_regs *ctx, __u32 tid)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+	const char *name = string_characters((void *)PT_REGS_PARM2(ctx));
+	char head[STEP_PATTERN_BYTES] = {};
+	bool is_attempt;
+
+	if (name_is_unwanted(thread))
+		return;
+	if (bpf_probe_read_user_str(head, sizeof(head), name) < 0)
+		head[0] = 0;
+	if (name_is_optimizer_step(head))
+		optimizer_range_seen();
+	is_attempt = attempt_is_named(head);
+	if (config.range_source == RANGE_BY_EXIT && thread && thread->depth)
+		thread->depth++;
+	else if (config.range_source == RANGE_BY_EXIT && is_attempt &&
+		 (thread || (thread = thread_get(tid))))
+		thread->depth = 1;
+	if (!phase_wants_names(phase_now()) &&
+	    !(config.range_source == RANGE_BY_OBJECT && is_attempt)) {
+		if (thread)
+			thread_put(thread, tid);
+		return;
+	}
+	if (!thread)
+		thread = thread_get(tid);
+	if (!thread)
+		return;
+	thread_keep_name(thread, name);
+	thread->is_attempt = is_attempt;
+}
+
+static __always_inline void on_range_name_reset(__u32 tid)
+{
+	struct thread_state *thread = thread_get(tid);
+
+	if (thread)
+		thread->name_expected = 1;
+}
+
+static __always_inline void on_range_exit(__u32 tid, __u64 now_ns)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+
+	if (!thread || !thread->depth)
+		return;
+	thread->depth--;
+	if (thread->depth)
+		return;
+	thread_put(thread, tid);
+	attempt_range_ended(tid, now_ns);
+}
+
+/* What of the record means something; the ring's reservation is always the largest. */
+static __always_inline __u32 range_begin_size(__u32 name_size)
+{
+	return (offsetof(struct wire_range_begin, name) + name_size + 8) & ~7U;
+}
+
+static __always_inline void range_emit(struct thread_state *thread, __u32 tid, __u64 now_ns,
+				       __u64 object)
+{
+	struct wire_range_begin *record = emit_range_reserve(tid, now_ns, object, RANGE_USER);
+
+	if (!record) {
+		bpf_map_delete_elem(&open_ranges, &object);
+		return;
+	}
+	if (thread && thread->has_name) {
+		record->header.flags = thread->name_flags;
+		record->name_size = thread->name_size;
+		__builtin_memcpy(record->name, thread->name, sizeof(record->name));
+	} else {
+		record->header.flags = WIRE_NAME_MISSING;
+		__builtin_memset(record->name, 0, sizeof(record->name));
+	}
+	record->header.size = range_begin_size(record->name_size);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void range_open(struct thread_state *thread, __u32 tid, __u64 now_ns,
+				       __u64 object)
+{
+	struct open_range range = { .tid = tid };
+
+	if (phase_now() == PHASE_ACTIVE)
+		range.flags |= OPEN_RECORDED;
+	if (config.range_source == RANGE_BY_OBJECT && thread && thread->is_attempt) {
+		/* Only the outermost range of the name is an attempt. */
+		if (!thread->depth)
+			range.flags |= OPEN_ATTEMPT;
+		thread->depth++;
+	}
+	if (!range.flags)
+		return;
+	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
+		loss_count(LOSS_RANGE_TABLE_FULL);
+		return;
+	}
+	if (range.flags & OPEN_RECORDED)
+		range_emit(thread, tid, now_ns, object);
+}
+
+static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	__u64 object = PT_REGS_PARM1(ctx);
+	struct thread_state *thread;
+
+	if ((PT_REGS_PARM2(ctx) & 0xff) != SCOPE_USER)
+		return;
+	thread = bpf_map_lookup_elem(&threads, &tid);
+	range_open(thread, tid, now_ns, object);
+	if (!thread)
+		return;
+	thread->has_name = 0;
+	thread->is_attempt = 0;
+	thread_put(thread, tid);
+}
+
+/* The depth was counted on the thread that began the range, which may not be this one. */
+static __always_inline void attempt_object_ended(__u32 begin_tid, __u32 tid, __u64 now_ns)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &begin_tid);
+
+	if (thread) {
+		thread->depth = 0;
+		thread_put(thread, begin_tid);
+	}
+	attempt_range_ended(tid, now_ns);
+}
+
+/* RecordFunction::end() runs again from the destructor: only the first one for an object counts. */
+static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	__u64 object = PT_REGS_PARM1(ctx);
+	struct open_range *found = bpf_map_lookup_elem(&open_ranges, &object);
+	struct open_range range;
+
+	if (!found)
+		return;
+	range = *found;
+	bpf_map_delete_elem(&open_ranges, &object);
+	if (range.flags & OPEN_RECORDED)
+		emit_range_end(tid, now_ns, object);
+	if (range.flags & OPEN_ATTEMPT)
+		attempt_object_ended(range.tid, tid, now_ns);
+}
+
+/*
+ * RecordFunction::before() without a profiler is called for dynamo's regions alone. With one it is
+ * called for everything; those names begin otherwise.
+ */
+static __always_inline void region_begin(__u32 tid, __u64 now_ns, __u64 object, const char *name,
+					 __u32 size)
+{
+	struct open_range range = { .tid = tid, .flags = OPEN_RECORDED };
+	struct wire_range_begin *record;
+	char head[5] = {};
+	long length;
+
+	if (phase_now() != PHASE_ACTIVE || bpf_probe_read_user(head, sizeof(head), name))
+		return;
+	if (head[0] != 'T' || head[1] != 'o' || head[2] != 'r' || head[3] != 'c' || head[4] != 'h')
+		return;
+	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
+		loss_count(LOSS_RANGE_TABLE_FULL);
+		return;
+	}
+	record = emit_range_reserve(tid, now_ns, object, RANGE_REGION);
+	if (!record) {
+		bpf_map_delete_elem(&open_ranges, &object);
+		return;
+	}
+	if (size > sizeof(record->name)) {
+		size = sizeof(record->name);
+		record->header.flags = WIRE_NAME_TRUNCATED;
+	}
+	length = bpf_probe_read_user_str(record->name, size, name);
+	if (length < 1)
+		record->header.flags = WIRE_NAME_UNREADABLE;
+	else
+		record->name_size = length - 1;
+	record->header.size = range_begin_size(record->name_size);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void on_region_cstring(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	region_begin(tid, now_ns, PT_REGS_PARM1(ctx), (const char *)PT_REGS_PARM2(ctx),
+		     WIRE_NAME_BYTES);
+}
+
+/* std::variant<std::string_view, ...> by value: length, pointer and index lie on the stack. */
+static __always_inline void on_region_view(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	struct {
+		__u64 size;
+		const char *characters;
+		__u8 index;
+	} view;
+
+	if (bpf_probe_read_user(&view, sizeof(view), (void *)(PT_REGS_SP(ctx) + 8)))
+		return;
+	if (view.index)
+		return;
+	if (view.size >= WIRE_NAME_BYTES)
+		view.size = WIRE_NAME_BYTES;
+	region_begin(tid, now_ns, PT_REGS_PARM1(ctx), view.characters, (__u32)view.size + 1);
+}
+
+static __always_inline void on_unscale(void)
+{
+	scaler_seen = 1;
+	__sync_fetch_and_add(&unscale_calls, 1);
+}
+
+#define SCALAR_FLOAT 6 /* c10::ScalarType::Float */
+#define DEVICE_CPU 0
+
+/* The overflow flag, if it is a float in this process's memory; checked against the layout. */
+static __always_inline __u32 tensor_outcome(const void *tensor)
+{
+	struct {
+		__u64 storage_offset;
+		__s64 numel;
+		__u16 type;
+		__u8 device[3]; /* one of them says engaged: before 2.2 the first, since then the
+				   last */
+	} tail;
+	__u64 impl = 0, storage = 0, data = 0, dimensions = 0;
+	__u32 bits = 0;
+
+	if (!config.tensor_sizes || bpf_probe_read_user(&impl, sizeof(impl), tensor))
+		return OUTCOME_UNKNOWN;
+	if (bpf_probe_read_user(&dimensions, sizeof(dimensions),
+				(void *)(impl + config.tensor_sizes)) ||
+	    bpf_probe_read_user(&tail, sizeof(tail), (void *)(impl + config.tensor_sizes + 88)) ||
+	    bpf_probe_read_user(&storage, sizeof(storage), (void *)(impl + config.tensor_storage)))
+		return OUTCOME_UNKNOWN;
+	if (dimensions > 1 || tail.numel != 1 || tail.type != SCALAR_FLOAT ||
+	    tail.storage_offset > 4096)
+		return OUTCOME_UNKNOWN;
+	if (!((tail.device[0] == DEVICE_CPU && tail.device[2] == 1) ||
+	      (tail.device[0] == 1 && tail.device[1] == DEVICE_CPU && tail.device[2] == 0xff)))
+		return OUTCOME_UNKNOWN;
+	if (bpf_probe_read_user(&data, sizeof(data), (void *)(storage + config.storage_data)) ||
+	    bpf_probe_read_user(&bits, sizeof(bits), (void *)(data + 4 * tail.storage_offset)))
+		return OUTCOME_UNKNOWN;
+	return bits << 1 ? OUTCOME_SKIPPED : OUTCOME_APPLIED; /* -0.0 is no overflow either */
+}
+
+/* How many attempts ended so far; a macro's worth of code, but it names what is asked. */
+static __always_inline bool attempts_have_begun(void)
+{
+	return STATE_TOTAL(*(volatile __u64 *)&attempt_state) > 0;
+}
+
+static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	bool is_known = scaler_seen;
+
+	found_inf = tensor_outcome((void *)PT_REGS_PARM3(ctx));
+	scaler_seen = 1;
+	if (config.step_mode != STEP_AUTO)
+		return;
+	/* Attached between the step and its update: the step's end was counted as the attempt. */
+	if (!is_known && attempts_have_begun() && !optimizer_ranges) {
+		__sync_lock_test_and_set(&found_inf, OUTCOME_UNKNOWN);
+		__sync_lock_test_and_set(&fused_calls, 0);
+		return;
+	}
+	attempt_end(tid, now_ns);
+}
+
+#endif /* CAPTURE_BPF_H */

@@ -1,0 +1,66 @@
+/* step_stats.c - see step_stats.h. */
+#include "analyze/step_stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Is this the attempt during which the window's probes came off? */
+static bool follows_window(const struct summary *summary, size_t i)
+{
+	return i && summary->attempts[i].phase != PHASE_ACTIVE &&
+	       summary->attempts[i - 1].phase == PHASE_ACTIVE;
+}
+
+static size_t durations(const struct summary *summary, unsigned int phase, bool with_first,
+			uint64_t *values)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < summary->attempt_count; i++) {
+		const struct attempt *attempt = &summary->attempts[i];
+
+		if (attempt->phase != phase || !attempt->start_ns ||
+		    attempt->end_ns <= attempt->start_ns)
+			continue;
+		if (!with_first && follows_window(summary, i))
+			continue;
+		values[count++] = attempt->end_ns - attempt->start_ns;
+	}
+	return count;
+}
+
+static uint64_t median(uint64_t *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), compare);
+	if (count % 2)
+		return values[count / 2];
+	return values[count / 2 - 1] + (values[count / 2] - values[count / 2 - 1]) / 2;
+}
+
+int step_stats_summarize(struct summary *summary)
+{
+	uint64_t *values = calloc(summary->attempt_count + 1, sizeof(*values));
+	unsigned int phase;
+
+	if (!values)
+		return -ENOMEM;
+	for (phase = 0; phase < PHASE_CNT; phase++) {
+		size_t count = durations(summary, phase, false, values);
+
+		if (!count)
+			count = durations(summary, phase, true, values);
+		summary->median_of[phase] = count;
+		summary->median_ns[phase] = median(values, count);
+	}
+	free(values);
+	return 0;
+}

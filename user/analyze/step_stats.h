@@ -1,0 +1,14 @@
+/* step_stats.h - medians of the step times of each phase. */
+#ifndef ANALYZE_STEP_STATS_H
+#define ANALYZE_STEP_STATS_H
+
+#include "model/summary.h"
+
+/*
+ * Fills in median_ns and median_of from the attempts of the summary. An attempt whose start was not
+ * seen has no duration; the first attempt after a window is left out where others are there,
+ * because the probes of the window were taken off during it. -ENOMEM.
+ */
+int step_stats_summarize(struct summary *summary);
+
+#endif /* ANALYZE_STEP_STATS_H */

@@ -1,0 +1,39 @@
+/*
+ * window.h - the attempts of a capture and the window that they make. Pure: fed with events, no
+ * clock. The phases themselves were decided in BPF at the boundary; here they are only kept.
+ */
+#ifndef ANALYZE_WINDOW_H
+#define ANALYZE_WINDOW_H
+
+#include "model/attempt.h"
+#include "model/event.h"
+#include "model/summary.h"
+
+struct window;
+
+int window_new(struct window **out);
+void window_free(struct window *window); /* NULL is legal */
+
+/* A WIRE_ATTEMPT event. Missing indices are filled in as lost. -EPROTO: an index that cannot be. */
+int window_attempt(struct window *window, const struct event *event);
+
+/* Recording is on: between a boundary into active and the one out of it. */
+bool window_is_active(const struct window *window);
+
+/* Where recording last began and ended; 0: not yet. */
+uint64_t window_last_start_ns(const struct window *window);
+uint64_t window_last_end_ns(const struct window *window);
+
+/* Recording ended at stop_ns, which closes a window that is still open. */
+void window_stop(struct window *window, uint64_t stop_ns);
+
+/* Fills in attempts, counts, times and, from the reason, the state. Valid while the window lives.
+ */
+void window_summarize(const struct window *window, enum wire_stop reason, struct summary *summary);
+
+/* The last attempt, or NULL. */
+const struct attempt *window_last(const struct window *window, size_t *index);
+
+uint64_t window_lost_attempts(const struct window *window);
+
+#endif /* ANALYZE_WINDOW_H */

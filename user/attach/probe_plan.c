@@ -1,0 +1,327 @@
+/*
+ * probe_plan.c - see probe_plan.h. Each library is read once: every function is held against every
+ * row that belongs to the library and the release. Then each row's function gets its entry site.
+ */
+#include "attach/probe_plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attach/elf_symbols.h"
+#include "base/log.h"
+#include "base/text.h"
+
+/* A row while its function is looked for. */
+struct wanted {
+	const struct catalog_row *row;
+	struct catalog_row own; /* of the user's step, if that is the row */
+	bool is_exact;
+};
+
+struct search {
+	struct probe_plan *plan;
+	struct elf_image *image;
+	const struct wanted *wanted;
+	size_t wanted_count;
+	enum library_role library;
+};
+
+#define WANTED_MAX 32
+
+static bool matches(const struct wanted *wanted, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < CATALOG_PREFIXES_MAX && wanted->row->prefixes[i]; i++) {
+		const char *prefix = wanted->row->prefixes[i];
+
+		if (wanted->is_exact ? !strcmp(name, prefix) : text_has_prefix(name, prefix))
+			return true;
+	}
+	return false;
+}
+
+static struct planned_site *add_site(struct probe_plan *plan, const struct catalog_row *row)
+{
+	struct planned_site *site;
+
+	if (plan->count == PLANNED_SITES_MAX)
+		return NULL;
+	site = &plan->sites[plan->count++];
+	*site = (struct planned_site){
+		.kind = row->kind,
+		.library = row->library,
+		.point = row->point,
+		.hits = row->hits,
+		.cost = row->cost,
+	};
+	return site;
+}
+
+static bool is_planned(const struct probe_plan *plan, const struct catalog_row *row,
+		       uint64_t file_offset)
+{
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct planned_site *site = &plan->sites[i];
+
+		if (site->is_found && site->kind == row->kind && site->point == row->point &&
+		    (!row->is_family || site->file_offset == file_offset))
+			return true;
+	}
+	return false;
+}
+
+static void plan_function(struct search *search, const struct catalog_row *row,
+			  const struct elf_symbol *symbol)
+{
+	const uint8_t *code = elf_image_code(search->image, symbol->address, symbol->size_bytes);
+	struct planned_site *planned;
+	struct probe_site site;
+	uint64_t file_offset;
+
+	if (!code ||
+	    probe_site_entry(code, symbol->size_bytes, symbol->address, !row->needs_no_arguments,
+			     &site) ||
+	    elf_image_file_offset(search->image, site.address, &file_offset)) {
+		log_debug("%s: no place for a probe in %s", row->point, symbol->name);
+		return;
+	}
+	if (is_planned(search->plan, row, file_offset))
+		return;
+	planned = add_site(search->plan, row);
+	if (!planned)
+		return;
+	planned->is_found = true;
+	planned->site = site;
+	planned->file_offset = file_offset;
+}
+
+static int on_function(void *context, const struct elf_symbol *symbol)
+{
+	struct search *search = context;
+	size_t i;
+
+	for (i = 0; i < search->wanted_count; i++) {
+		if (search->wanted[i].row->library != search->library ||
+		    !matches(&search->wanted[i], symbol->name))
+			continue;
+		/* The compiler's split-off parts bear the name of the function and a suffix. */
+		if (!strstr(symbol->name, ".cold"))
+			plan_function(search, search->wanted[i].row, symbol);
+	}
+	return 0;
+}
+
+static int search_library(struct search *search, enum library_role role)
+{
+	const struct target_library *library = &search->plan->target->libraries[role];
+	int err;
+
+	if (library->fd < 0)
+		return 0;
+	err = elf_image_open(&search->image, library->fd);
+	if (err) {
+		log_err("%s: cannot be read as a library: %s", library->path, strerror(-err));
+		return err;
+	}
+	search->library = role;
+	err = elf_image_each_function(search->image, on_function, search);
+	elf_image_free(search->image);
+	return err;
+}
+
+static const struct planned_site *find_kind(const struct probe_plan *plan, enum probe_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		if (plan->sites[i].kind == kind && plan->sites[i].is_found)
+			return &plan->sites[i];
+	}
+	return NULL;
+}
+
+/* A missing row costs nothing if the job cannot do what it is for, or another row stands in for it.
+ */
+static bool is_optional(const struct catalog_row *row)
+{
+	return row->kind == PROBE_FUSED_STEP || row->kind == PROBE_RANGE_EXIT ||
+	       row->kind == PROBE_RANGE_NAME_RESET;
+}
+
+static void add_missing(struct probe_plan *plan, const struct wanted *wanted, size_t wanted_count)
+{
+	size_t i;
+
+	for (i = 0; i < wanted_count; i++) {
+		const struct catalog_row *row = wanted[i].row;
+		struct planned_site *site;
+
+		if (is_planned(plan, row, 0))
+			continue;
+		/* A family that has one member is planned. */
+		if (row->is_family && find_kind(plan, row->kind))
+			continue;
+		site = add_site(plan, row);
+		if (site)
+			site->is_optional = is_optional(row);
+	}
+}
+
+static void own_row(struct wanted *wanted, const struct step_spec *step)
+{
+	wanted->own = (struct catalog_row){
+		.kind = PROBE_STEP_ENTRY,
+		.point = "step",
+		.library = step->library[0] ? LIBRARY_NAMED : LIBRARY_TORCH_CPU,
+		.prefixes = { step->symbol },
+		.needs_no_arguments = true,
+		.hits = "once per attempt",
+		.cost = "attempts",
+	};
+	wanted->row = &wanted->own;
+	wanted->is_exact = !step->symbol_is_prefix;
+}
+
+static size_t want(struct wanted *wanted, const struct target *target, const struct step_spec *step)
+{
+	size_t count = 0, row_count, i;
+	const struct catalog_row *rows = torch_catalog(&row_count);
+
+	for (i = 0; i < row_count && count < WANTED_MAX - 1; i++) {
+		if (torch_catalog_applies(&rows[i], target->release))
+			wanted[count++] = (struct wanted){ .row = &rows[i] };
+	}
+	if (step->mode == STEP_ENTRY)
+		own_row(&wanted[count++], step);
+	return count;
+}
+
+/* What counts attempts stays attached; the rest only from warmup on. */
+static enum probe_group group_of(const struct probe_plan *plan, const struct step_spec *step,
+				 enum probe_kind kind)
+{
+	switch (kind) {
+	case PROBE_STEP_ENTRY:
+	case PROBE_UNSCALE:
+	case PROBE_SCALE_UPDATE:
+	case PROBE_FUSED_STEP:
+	case PROBE_RANGE_NAME:
+	case PROBE_RANGE_NAME_RESET:
+	case PROBE_RANGE_EXIT:
+		return PROBE_GROUP_STEP;
+	case PROBE_RANGE_BEGIN:
+	case PROBE_RANGE_END:
+		return plan->range_source == RANGE_BY_OBJECT && step->mode != STEP_ENTRY
+			       ? PROBE_GROUP_STEP
+			       : PROBE_GROUP_WINDOW;
+	default:
+		return PROBE_GROUP_WINDOW;
+	}
+}
+
+static int check_countable(const struct probe_plan *plan, const struct step_spec *step)
+{
+	bool has_ends = find_kind(plan, PROBE_RANGE_EXIT) ||
+			(find_kind(plan, PROBE_RANGE_BEGIN) && find_kind(plan, PROBE_RANGE_END));
+
+	if (step->mode == STEP_ENTRY) {
+		if (find_kind(plan, PROBE_STEP_ENTRY))
+			return 0;
+		log_err("--step: this job has no function %s in %s; an overload is written as "
+			"add.Tensor, and a "
+			"library must be mapped by the job",
+			step->symbol, step->library[0] ? step->library : "libtorch_cpu.so");
+		return -ENOENT;
+	}
+	if (find_kind(plan, PROBE_RANGE_NAME) && has_ends)
+		return 0;
+	log_err("nothing is left to count attempts with: this build of PyTorch (%s) lacks the "
+		"functions that ranges "
+		"go through; name a function with --step op:NAME or --step symbol:LIB:SYMBOL",
+		plan->target->version.torch[0] ? plan->target->version.torch : "version unknown");
+	return -ENOENT;
+}
+
+int probe_plan_make(struct probe_plan *plan, const struct target *target,
+		    const struct step_spec *step)
+{
+	struct wanted wanted[WANTED_MAX];
+	struct search search = { .plan = plan, .wanted = wanted };
+	unsigned int role;
+	size_t i;
+	int err = 0;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->target = target;
+	search.wanted_count = want(wanted, target, step);
+	for (role = 0; role < LIBRARY_CNT && !err; role++)
+		err = search_library(&search, role);
+	if (err)
+		return err;
+	add_missing(plan, wanted, search.wanted_count);
+	plan->range_source = find_kind(plan, PROBE_RANGE_EXIT) ? RANGE_BY_EXIT : RANGE_BY_OBJECT;
+	plan->name_first = find_kind(plan, PROBE_RANGE_NAME_RESET) != NULL;
+	for (i = 0; i < plan->count; i++)
+		plan->sites[i].group = group_of(plan, step, plan->sites[i].kind);
+	return check_countable(plan, step);
+}
+
+void probe_plan_configure(const struct probe_plan *plan, const struct step_spec *step,
+			  struct probe_config *config)
+{
+	config->step_mode = step->mode;
+	config->range_source = plan->range_source;
+	config->name_first = plan->name_first;
+	config->pattern_size = (__u32)strlen(step->pattern);
+	config->pattern_is_prefix = step->pattern_is_prefix;
+	text_copy(config->pattern, sizeof(config->pattern), step->pattern);
+	if (!torch_catalog_tensor_layout(plan->target->release, config))
+		log_debug("PyTorch's version is not known: skipped steps of fused optimizers are "
+			  "reported as unknown");
+}
+
+const char *probe_plan_site_name(enum probe_site_kind kind)
+{
+	static const char *const names[PROBE_SITE_KIND_CNT] = {
+		[PROBE_SITE_PUSH] = "push",	  [PROBE_SITE_NOP] = "nop",
+		[PROBE_SITE_CALL] = "call",	  [PROBE_SITE_JUMP] = "jmp",
+		[PROBE_SITE_BRANCH] = "jcc",	  [PROBE_SITE_RET] = "ret",
+		[PROBE_SITE_STEPPED] = "stepped",
+	};
+
+	return kind < PROBE_SITE_KIND_CNT ? names[kind] : "unknown";
+}
+
+int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < plan->count && !err; i++) {
+		const struct planned_site *site = &plan->sites[i];
+		const char *path = plan->target->libraries[site->library].path;
+		const char *slash = strrchr(path, '/');
+		struct wire_probe record = {
+			.header = { .size = sizeof(record),
+				    .kind = WIRE_PROBE,
+				    .time_ns = time_ns },
+			.file_offset = site->file_offset,
+			.found = site->is_found,
+			.emulated = site->is_found && site->site.emulated,
+			.optional = site->is_optional,
+		};
+
+		text_copy(record.point, sizeof(record.point), site->point);
+		text_copy(record.library, sizeof(record.library), slash ? slash + 1 : path);
+		if (site->is_found)
+			text_copy(record.site, sizeof(record.site),
+				  probe_plan_site_name(site->site.kind));
+		text_copy(record.cost, sizeof(record.cost), site->cost);
+		err = sink->record(sink, &record, sizeof(record));
+	}
+	return err;
+}

@@ -1,0 +1,65 @@
+/*
+ * probe_plan.h - which sites of this job would be probed, when, and what is missing. Attaches
+ * nothing.
+ */
+#ifndef ATTACH_PROBE_PLAN_H
+#define ATTACH_PROBE_PLAN_H
+
+#include "attach/probe_site.h"
+#include "attach/target.h"
+#include "attach/torch_catalog.h"
+#include "model/sink.h"
+
+/* What the user says a step is. */
+struct step_spec {
+	enum step_mode mode;
+	char pattern[STEP_PATTERN_BYTES]; /* STEP_RANGE, and STEP_AUTO's own */
+	bool pattern_is_prefix;
+	char library[64]; /* STEP_ENTRY: file name of the library; empty: libtorch_cpu */
+	char symbol[256]; /* STEP_ENTRY: mangled name, or its beginning for an operator */
+	bool symbol_is_prefix;
+};
+
+/* When a site is attached. */
+enum probe_group {
+	PROBE_GROUP_STEP,   /* from the start: what counts attempts */
+	PROBE_GROUP_WINDOW, /* from warmup to the end of active */
+	PROBE_GROUP_CNT,
+};
+
+struct planned_site {
+	enum probe_kind kind;
+	enum probe_group group;
+	enum library_role library;
+	const char *point, *hits, *cost;
+	bool is_found;
+	bool is_optional; /* its absence costs nothing here */
+	struct probe_site site;
+	uint64_t file_offset;
+};
+
+#define PLANNED_SITES_MAX 64 /* also what may be attached without uprobe_multi */
+
+struct probe_plan {
+	struct planned_site sites[PLANNED_SITES_MAX];
+	size_t count;
+	enum range_source range_source;
+	bool name_first;
+	const struct target *target;
+};
+
+/* -ENOENT: nothing is left to count attempts with; logged. Names and texts live as long as step
+ * does. */
+int probe_plan_make(struct probe_plan *plan, const struct target *target,
+		    const struct step_spec *step);
+
+/* The plan's part of the configuration of the programs. */
+void probe_plan_configure(const struct probe_plan *plan, const struct step_spec *step,
+			  struct probe_config *config);
+
+/* A WIRE_PROBE record for each row. */
+int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink);
+
+const char *probe_plan_site_name(enum probe_site_kind kind);
+
+#endif /* ATTACH_PROBE_PLAN_H */

@@ -1,0 +1,275 @@
+/* process.c - see process.h. */
+#include "attach/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define ENVIRONMENT_MAX_BYTES (256 * 1024)
+
+static FILE *open_file(pid_t pid, const char *name, int *err)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	file = fopen(path, "re");
+	*err = file ? 0 : errno == ENOENT ? -ESRCH : -errno;
+	return file;
+}
+
+/* "start-end perms offset dev inode   path" */
+static bool parse_mapping(char *line, struct process_mapping *mapping)
+{
+	static const char deleted[] = " (deleted)";
+	char permissions[8];
+	int path_at = 0;
+	size_t length;
+	char *path;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*x:%*x %" SCNu64 " %n",
+		   &mapping->start, &mapping->end, permissions, &mapping->offset, &mapping->inode,
+		   &path_at) < 5 ||
+	    !path_at)
+		return false;
+	path = line + path_at;
+	length = strcspn(path, "\n");
+	path[length] = 0;
+	mapping->is_deleted = text_has_suffix(path, deleted);
+	if (mapping->is_deleted)
+		path[length - strlen(deleted)] = 0;
+	mapping->is_executable = permissions[2] == 'x';
+	mapping->path = path;
+	return path[0] == '/';
+}
+
+int process_each_mapping(pid_t pid, int (*fn)(void *context, const struct process_mapping *mapping),
+			 void *context)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int err;
+	FILE *file = open_file(pid, "maps", &err);
+
+	if (!file)
+		return err;
+	/* Reading may be refused although opening was not: the check is made at the first read. */
+	errno = 0;
+	while (!err && getline(&line, &size, file) > 0) {
+		struct process_mapping mapping;
+
+		if (parse_mapping(line, &mapping))
+			err = fn(context, &mapping);
+	}
+	if (!err && ferror(file))
+		err = errno ? -errno : -EIO;
+	free(line);
+	fclose(file);
+	return err;
+}
+
+int process_open_in_root(pid_t pid, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	char root_path[64];
+	int root, fd;
+
+	snprintf(root_path, sizeof(root_path), "/proc/%d/root", pid);
+	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(root);
+	return fd;
+}
+
+/* Up to size_bytes - 1 bytes of a file and a NUL; the number of bytes. */
+static long read_bytes(pid_t pid, const char *name, char *to, size_t size_bytes)
+{
+	int err;
+	FILE *file = open_file(pid, name, &err);
+	size_t got;
+
+	if (!file)
+		return err;
+	got = fread(to, 1, size_bytes - 1, file);
+	if (!got && ferror(file))
+		err = -EACCES;
+	fclose(file);
+	to[got] = 0;
+	return err ? err : (long)got;
+}
+
+int process_command_line(pid_t pid, char *to, size_t size_bytes)
+{
+	long got = read_bytes(pid, "cmdline", to, size_bytes), i;
+
+	if (got < 0)
+		return (int)got;
+	while (got && !to[got - 1])
+		got--;
+	for (i = 0; i < got; i++) {
+		if (!to[i])
+			to[i] = ' ';
+	}
+	return 0;
+}
+
+int process_name(pid_t pid, char *to, size_t size_bytes)
+{
+	char arguments[1024];
+	long got = read_bytes(pid, "cmdline", arguments, sizeof(arguments));
+	const char *slash;
+
+	if (got < 0)
+		return (int)got;
+	slash = strrchr(arguments, '/'); /* the string ends at argv[0]'s NUL */
+	text_copy(to, size_bytes, slash ? slash + 1 : arguments);
+	return 0;
+}
+
+int process_environment(pid_t pid, const char *variable, char *to, size_t size_bytes)
+{
+	char *all = malloc(ENVIRONMENT_MAX_BYTES);
+	size_t length = strlen(variable);
+	long got, at;
+	int err = -ENOENT;
+
+	if (!all)
+		return -ENOMEM;
+	got = read_bytes(pid, "environ", all, ENVIRONMENT_MAX_BYTES);
+	if (got < 0)
+		err = (int)got;
+	for (at = 0; at < got; at += (long)strlen(all + at) + 1) {
+		if (!strncmp(all + at, variable, length) && all[at + (long)length] == '=') {
+			text_copy(to, size_bytes, all + at + length + 1);
+			err = 0;
+			break;
+		}
+	}
+	free(all);
+	return err;
+}
+
+/* The last number of the line: ids in the innermost namespace come last. */
+static pid_t last_number(const char *line)
+{
+	const char *last = strrchr(line, '\t');
+
+	return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+static int read_status(pid_t pid, const char *file_name, struct process_status *status, char *name,
+		       size_t name_size)
+{
+	char line[512];
+	int err;
+	FILE *file = open_file(pid, file_name, &err);
+
+	if (!file)
+		return err;
+	*status = (struct process_status){ .namespace_pid = 0 };
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (text_has_prefix(line, "NSpid:"))
+			status->namespace_pid = last_number(line);
+		else if (text_has_prefix(line, "Uid:\t"))
+			status->uid = (uid_t)strtoul(line + 5, NULL, 10);
+		else if (text_has_prefix(line, "State:\t"))
+			status->state = line[7];
+		else if (text_has_prefix(line, "TracerPid:\t"))
+			status->tracer = (pid_t)strtol(line + 11, NULL, 10);
+		else if (text_has_prefix(line, "Name:\t") && name)
+			text_copy(name, name_size, line + 6);
+	}
+	fclose(file);
+	return status->state ? 0 : -ESRCH;
+}
+
+int process_status(pid_t pid, struct process_status *status)
+{
+	int err = read_status(pid, "status", status, NULL, 0);
+
+	if (!err && !status->namespace_pid)
+		status->namespace_pid = pid;
+	return err;
+}
+
+#define STAT_FIELD_STARTSTACK 28 /* man 5 proc */
+
+uint64_t process_image_id(pid_t pid)
+{
+	char line[1024];
+	long got = read_bytes(pid, "stat", line, sizeof(line));
+	const char *field;
+	int i;
+
+	/* The name, field 2, may hold blanks and parentheses: count from its end. */
+	field = got > 0 ? strrchr(line, ')') : NULL;
+	for (i = 3; field && i <= STAT_FIELD_STARTSTACK; i++)
+		field = strchr(field + 1, ' ');
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
+int process_namespace(pid_t pid, const char *kind, dev_t *dev, ino_t *ino)
+{
+	char path[64];
+	struct stat stat_buffer;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, kind);
+	if (stat(path, &stat_buffer))
+		return -errno;
+	*dev = stat_buffer.st_dev;
+	*ino = stat_buffer.st_ino;
+	return 0;
+}
+
+int process_each_thread(pid_t pid, int (*fn)(void *context, pid_t tid), void *context)
+{
+	const struct dirent *entry;
+	char path[64];
+	DIR *directory;
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	directory = opendir(path);
+	if (!directory)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && (entry = readdir(directory))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0)
+			err = fn(context, tid);
+	}
+	closedir(directory);
+	return err;
+}
+
+int process_thread(pid_t pid, pid_t tid, pid_t *namespace_tid, char *name, size_t size_bytes)
+{
+	struct process_status status;
+	char file_name[48];
+	int err;
+
+	snprintf(file_name, sizeof(file_name), "task/%d/status", tid);
+	name[0] = 0;
+	err = read_status(pid, file_name, &status, name, size_bytes);
+	if (!err)
+		*namespace_tid = status.namespace_pid ? status.namespace_pid : tid;
+	return err;
+}

@@ -1,0 +1,341 @@
+/*
+ * target.c - see target.h. The lock is a file lock on the job's own directory in /proc: it leaves
+ * nothing behind, ends with us or with the job, and cannot be left over from an earlier pid.
+ */
+#include "attach/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+const char *const target_rank_variables[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", NULL };
+const char *const target_local_rank_variables[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+						    "MPI_LOCALRANKID", NULL };
+const char *const target_world_size_variables[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
+						    "PMI_SIZE", NULL };
+
+#define RANK_MAX 10000000
+
+int target_rank(pid_t pid, const char *const *variables)
+{
+	for (; *variables; variables++) {
+		char value[32];
+		uint32_t rank;
+
+		if (!process_environment(pid, *variables, value, sizeof(value)) &&
+		    !text_parse_u32(value, RANK_MAX, &rank))
+			return (int)rank;
+	}
+	return WIRE_RANK_UNKNOWN;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "libtorch_cpu.so" or, as Debian names it, "libtorch_cpu.so.1.13". */
+static bool is_library(const char *path, const char *name)
+{
+	const char *base = base_name(path);
+	size_t length = strlen(name);
+
+	return !strncmp(base, name, length) && (!base[length] || base[length] == '.');
+}
+
+/* What one pass over the mappings finds. */
+struct scan {
+	struct target *target;	   /* NULL: look only */
+	const char *named_library; /* NULL: none */
+	pid_t pid;
+	bool is_torch;
+	struct torch_version *version;
+	char extension_path[512]; /* torch/_C.cpython-...so */
+};
+
+static int open_mapping(struct target *target, struct target_library *library,
+			const struct process_mapping *mapping)
+{
+	char path[96];
+	struct stat stat_buffer;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, target->pid,
+		 mapping->start, mapping->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) /* without CAP_CHECKPOINT_RESTORE: by name, if that is still the same file */
+		fd = process_open_in_root(target->pid, mapping->path);
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	if (fstat(fd, &stat_buffer) || !S_ISREG(stat_buffer.st_mode) ||
+	    stat_buffer.st_ino != mapping->inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	library->fd = fd;
+	library->is_deleted = mapping->is_deleted;
+	text_copy(library->path, sizeof(library->path), mapping->path);
+	return 0;
+}
+
+static int take_library(struct scan *scan, const struct process_mapping *mapping)
+{
+	static const char *const names[] = {
+		[LIBRARY_TORCH_CPU] = "libtorch_cpu.so",
+		[LIBRARY_TORCH_PYTHON] = "libtorch_python.so",
+	};
+	unsigned int role;
+
+	for (role = 0; role < LIBRARY_CNT; role++) {
+		const char *name = role == LIBRARY_NAMED ? scan->named_library : names[role];
+		struct target_library *library = &scan->target->libraries[role];
+		int err;
+
+		if (!name || library->fd >= 0 || !is_library(mapping->path, name))
+			continue;
+		err = open_mapping(scan->target, library, mapping);
+		if (err) {
+			log_err("pid %d: %s cannot be opened: %s; run as root", scan->pid,
+				mapping->path, strerror(-err));
+			return err == -EACCES ? -EPERM : err;
+		}
+	}
+	return 0;
+}
+
+static int on_mapping(void *context, const struct process_mapping *mapping)
+{
+	struct scan *scan = context;
+	const char *base;
+
+	if (!mapping->is_executable)
+		return 0;
+	base = base_name(mapping->path);
+	if (is_library(mapping->path, "libtorch_cpu.so")) {
+		scan->is_torch = true;
+		/* Debian: the version is in the name; version.py, if it is found, tells more. */
+		if (!scan->version->torch[0] && base[strlen("libtorch_cpu.so")])
+			text_printable(scan->version->torch, sizeof(scan->version->torch),
+				       base + strlen("libtorch_cpu.so."));
+	}
+	if (text_has_prefix(base, "_C.") && strstr(mapping->path, "/torch/_C.") &&
+	    !scan->extension_path[0]) {
+		text_copy(scan->extension_path, sizeof(scan->extension_path), mapping->path);
+		torch_version_python_of(base, scan->version);
+	}
+	return scan->target ? take_library(scan, mapping) : 0;
+}
+
+static void read_version_file(struct scan *scan)
+{
+	char path[sizeof(scan->extension_path) + 16];
+	size_t directory = (size_t)(base_name(scan->extension_path) - scan->extension_path);
+	FILE *file;
+	int fd;
+
+	if (!scan->extension_path[0])
+		return;
+	snprintf(path, sizeof(path), "%.*sversion.py", (int)directory, scan->extension_path);
+	fd = process_open_in_root(scan->pid, path);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (file) {
+		torch_version_parse(file, scan->version);
+		fclose(file);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+}
+
+static int scan_mappings(struct scan *scan)
+{
+	int err = process_each_mapping(scan->pid, on_mapping, scan);
+
+	if (!err && scan->is_torch)
+		read_version_file(scan);
+	return err;
+}
+
+int target_probe_torch(pid_t pid, struct torch_version *version, bool *is_torch)
+{
+	struct scan scan = { .pid = pid, .version = version };
+	int err;
+
+	memset(version, 0, sizeof(*version));
+	err = scan_mappings(&scan);
+	*is_torch = scan.is_torch;
+	return err;
+}
+
+static int refuse(pid_t pid, int err)
+{
+	switch (err) {
+	case -ESRCH:
+		log_err("pid %d: no such process; `tpbpf list` shows the PyTorch processes of this "
+			"host",
+			pid);
+		return -ESRCH;
+	case -EACCES:
+	case -EPERM:
+		log_err("pid %d: not permitted to look into this process; run as root: sudo tpbpf "
+			"-p %d",
+			pid, pid);
+		return -EPERM;
+	case -ENOEXEC:
+		log_err("pid %d: not a PyTorch process, libtorch_cpu.so is not mapped; `tpbpf "
+			"list` shows those of "
+			"this host (a launcher such as torchrun is none, its workers are)",
+			pid);
+		return -ENOEXEC;
+	default:
+		log_err("pid %d: cannot be examined: %s", pid, strerror(-err));
+		return err;
+	}
+}
+
+static int find_namespaces(struct target *target)
+{
+	dev_t dev, own_dev;
+	ino_t ino, own_ino;
+	int err = process_namespace(target->pid, "pid", &target->pid_namespace_dev,
+				    &target->pid_namespace_ino);
+
+	if (err)
+		return err;
+	if (!process_namespace(target->pid, "mnt", &dev, &ino) &&
+	    !process_namespace(getpid(), "mnt", &own_dev, &own_ino))
+		target->other_mount_namespace = dev != own_dev || ino != own_ino;
+	return 0;
+}
+
+static int examine(struct target *target, const char *named_library)
+{
+	struct scan scan = {
+		.target = target,
+		.named_library = named_library,
+		.pid = target->pid,
+		.version = &target->version,
+	};
+	int err = process_status(target->pid, &target->status);
+
+	if (err || target->status.state == 'Z')
+		return refuse(target->pid, err ? err : -ESRCH);
+	target->pidfd = (int)syscall(SYS_pidfd_open, target->pid, 0);
+	if (target->pidfd < 0)
+		return refuse(target->pid, errno == EINVAL ? -ESRCH : -errno);
+	target->image_id = process_image_id(target->pid);
+	err = scan_mappings(&scan);
+	if (err == -ESRCH || err == -EACCES || err == -EPERM)
+		return refuse(target->pid, err);
+	if (err)
+		return err;
+	if (!scan.is_torch)
+		return refuse(target->pid, -ENOEXEC);
+	target->release = torch_version_release(target->version.torch);
+	err = find_namespaces(target);
+	return err ? refuse(target->pid, err) : 0;
+}
+
+int target_open(struct target **out, pid_t pid, const char *named_library)
+{
+	struct target *target = calloc(1, sizeof(*target));
+	unsigned int role;
+	int err;
+
+	if (!target)
+		return -ENOMEM;
+	target->pid = pid;
+	target->pidfd = -1;
+	target->lock_fd = -1;
+	for (role = 0; role < LIBRARY_CNT; role++)
+		target->libraries[role].fd = -1;
+	err = examine(target, named_library);
+	if (err) {
+		target_close(target);
+		return err;
+	}
+	*out = target;
+	return 0;
+}
+
+void target_close(struct target *target)
+{
+	unsigned int role;
+
+	if (!target)
+		return;
+	for (role = 0; role < LIBRARY_CNT; role++) {
+		if (target->libraries[role].fd >= 0)
+			close(target->libraries[role].fd);
+	}
+	if (target->pidfd >= 0)
+		close(target->pidfd);
+	if (target->lock_fd >= 0)
+		close(target->lock_fd);
+	free(target);
+}
+
+int target_lock(struct target *target)
+{
+	char path[32];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d", target->pid);
+	target->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (target->lock_fd < 0)
+		return refuse(target->pid, errno == ENOENT ? -ESRCH : -errno);
+	if (flock(target->lock_fd, LOCK_EX | LOCK_NB))
+		err = -errno;
+	if (err == -EWOULDBLOCK) {
+		log_err("pid %d: another tpbpf is capturing this job; wait until it is done or end "
+			"it",
+			target->pid);
+		return -EBUSY;
+	}
+	return err;
+}
+
+bool target_has_exited(const struct target *target)
+{
+	struct pollfd fd = { .fd = target->pidfd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+bool target_has_execed(const struct target *target)
+{
+	uint64_t image_id = process_image_id(target->pid);
+
+	return image_id && target->image_id && image_id != target->image_id;
+}
+
+void target_describe(const struct target *target, struct wire_job *job)
+{
+	char text[sizeof(job->command_line)] = "";
+
+	job->pid = (__u32)target->pid;
+	job->namespace_pid = (__u32)target->status.namespace_pid;
+	job->rank = target_rank(target->pid, target_rank_variables);
+	job->local_rank = target_rank(target->pid, target_local_rank_variables);
+	job->world_size = target_rank(target->pid, target_world_size_variables);
+	if (gethostname(job->host, sizeof(job->host) - 1))
+		job->host[0] = 0;
+	process_name(target->pid, job->process_name, sizeof(job->process_name));
+	process_command_line(target->pid, text, sizeof(text));
+	text_printable(job->command_line, sizeof(job->command_line), text);
+	text_copy(job->torch_version, sizeof(job->torch_version), target->version.torch);
+	text_copy(job->python_version, sizeof(job->python_version), target->version.python);
+	text_copy(job->cuda_version, sizeof(job->cuda_version), target->version.cuda);
+}

@@ -1,0 +1,218 @@
+/*
+ * torch_catalog.c - see torch_catalog.h. Where each row was seen: on the official
+ * wheels 2.4.1, 2.13.0 and 2.14.1 and on Debian's 1.13.1 with uprobes on running jobs.
+ */
+#include "attach/torch_catalog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct catalog_row rows[] = {
+	{
+		.kind = PROBE_RANGE_NAME,
+		.point = "range name",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN5torch8autograd8profiler25record_function_enter_newE" },
+		.since = TORCH_RELEASE(2, 0),
+		.hits = "once per record_function range",
+		.cost = "ranges, their names, and attempts in auto mode",
+	},
+	{
+		/* 1.13 enters ranges through an operator; its first string argument is the name. */
+		.kind = PROBE_RANGE_NAME,
+		.point = "range name (1.13)",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN3c106ivalue14ConstantString6createENSt7__cxx1112basic_string",
+			      "_ZN3c106ivalue14ConstantString6createESs" },
+		.until = TORCH_RELEASE(1, 13),
+		.hits = "once per string that is handed to an operator",
+		.cost = "ranges, their names, and attempts in auto mode",
+	},
+	{
+		.kind = PROBE_RANGE_NAME_RESET,
+		.point = "operator call from Python (1.13)",
+		.library = LIBRARY_TORCH_PYTHON,
+		.prefixes = { "_ZN5torch3jit24invokeOperatorFromPythonE" },
+		.until = TORCH_RELEASE(1, 13),
+		.hits = "once per torch.ops call",
+		.cost = "the right name of a range that was given arguments",
+	},
+	{
+		/* Static, so in .symtab alone: the wheels have it, stripped builds do not. */
+		.kind = PROBE_RANGE_EXIT,
+		.point = "range exit",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN5torch8autograd8profilerL24record_function_exit_newE",
+			      "_ZN5torch8autograd8profiler24record_function_exit_newE" },
+		.needs_no_arguments = true,
+		.since = TORCH_RELEASE(2, 0),
+		.hits = "once per record_function range",
+		.cost = "the cheap end of an attempt: wait costs three more hits per range and "
+			"autograd node",
+	},
+	{
+		.kind = PROBE_RANGE_BEGIN,
+		.point = "range begin",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE",
+			      "_ZN2at14RecordFunctionC2ENS_11RecordScopeE" },
+		.hits = "once per range and per autograd node",
+		.cost = "ranges",
+	},
+	{
+		.kind = PROBE_RANGE_END,
+		.point = "range end",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at14RecordFunction3endEv" },
+		.hits = "twice per range and per autograd node",
+		.cost = "the ends of ranges",
+	},
+	{
+		.kind = PROBE_REGION_CSTRING,
+		.point = "compiled region (to 2.8)",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at14RecordFunction6beforeEPKcl" },
+		.since = TORCH_RELEASE(2, 2),
+		.until = TORCH_RELEASE(2, 8),
+		.hits = "once per compiled region",
+		.cost = "compiled regions",
+	},
+	{
+		.kind = PROBE_REGION_VIEW,
+		.point = "compiled region",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_view" },
+		.since = TORCH_RELEASE(2, 9),
+		.hits = "once per compiled region",
+		.cost = "compiled regions",
+	},
+	{
+		.kind = PROBE_UNSCALE,
+		.point = "gradient unscale",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops42_amp_foreach_non_finite_check_and_unscale_4callE" },
+		.needs_no_arguments = true,
+		.hits = "a few times per attempt, with a GradScaler",
+		.cost = "whether an attempt was skipped, where a GradScaler runs",
+	},
+	{
+		.kind = PROBE_SCALE_UPDATE,
+		.point = "gradient scale update",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops18_amp_update_scale_4callE" },
+		.hits = "once per attempt, with a GradScaler",
+		.cost = "attempts that a GradScaler skipped",
+	},
+	{
+		/* Fused optimizers run their range although they skip; both overloads of each. */
+		.kind = PROBE_FUSED_STEP,
+		.point = "fused optimizer",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops11_fused_sgd_4callE",
+			      "_ZN2at4_ops21_fused_sgd__tensor_lr4callE" },
+		.is_family = true,
+		.needs_no_arguments = true,
+		.since = TORCH_RELEASE(2, 3),
+		.hits = "once per parameter group and attempt, with fused=True",
+		.cost = "whether a fused SGD step was skipped",
+	},
+	{
+		.kind = PROBE_FUSED_STEP,
+		.point = "fused optimizer (Adam)",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops12_fused_adam_4callE",
+			      "_ZN2at4_ops22_fused_adam__tensor_lr4callE" },
+		.is_family = true,
+		.needs_no_arguments = true,
+		.hits = "once per parameter group and attempt, with fused=True",
+		.cost = "whether a fused Adam step was skipped",
+	},
+	{
+		.kind = PROBE_FUSED_STEP,
+		.point = "fused optimizer (AdamW)",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops13_fused_adamw_4callE",
+			      "_ZN2at4_ops23_fused_adamw__tensor_lr4callE" },
+		.is_family = true,
+		.needs_no_arguments = true,
+		.since = TORCH_RELEASE(2, 1),
+		.hits = "once per parameter group and attempt, with fused=True",
+		.cost = "whether a fused AdamW step was skipped",
+	},
+	{
+		.kind = PROBE_FUSED_STEP,
+		.point = "fused optimizer (Adagrad)",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at4_ops15_fused_adagrad_4callE",
+			      "_ZN2at4_ops25_fused_adagrad__tensor_lr4callE" },
+		.is_family = true,
+		.needs_no_arguments = true,
+		.since = TORCH_RELEASE(2, 4),
+		.hits = "once per parameter group and attempt, with fused=True",
+		.cost = "whether a fused Adagrad step was skipped",
+	},
+};
+
+const struct catalog_row *torch_catalog(size_t *count)
+{
+	*count = sizeof(rows) / sizeof(rows[0]);
+	return rows;
+}
+
+bool torch_catalog_applies(const struct catalog_row *row, torch_release release)
+{
+	if (!release)
+		return !row->until;
+	return (!row->since || release >= row->since) && (!row->until || release <= row->until);
+}
+
+static bool is_name_character(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+int torch_catalog_operator(const char *name, char *prefix, size_t size_bytes)
+{
+	char base[128];
+	char *c;
+
+	if (text_has_prefix(name, "aten::"))
+		name += strlen("aten::");
+	if (!*name || text_copy(base, sizeof(base), name))
+		return -EINVAL;
+	for (c = base; *c; c++) {
+		if (*c == '.') /* between name and overload */
+			*c = '_';
+		else if (!is_name_character(*c))
+			return -EINVAL;
+	}
+	snprintf(prefix, size_bytes, "_ZN2at4_ops%zu%s4callE", strlen(base), base);
+	return 0;
+}
+
+bool torch_catalog_tensor_layout(torch_release release, struct probe_config *config)
+{
+	static const struct {
+		torch_release since;
+		__u32 tensor_sizes, tensor_storage, storage_data;
+	} layouts[] = {
+		{ TORCH_RELEASE(2, 13), 56, 16, 16 },
+		{ TORCH_RELEASE(2, 3), 64, 16, 16 },
+		{ TORCH_RELEASE(1, 13), 72, 24, 24 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (release < layouts[i].since)
+			continue;
+		config->tensor_sizes = layouts[i].tensor_sizes;
+		config->tensor_storage = layouts[i].tensor_storage;
+		config->storage_data = layouts[i].storage_data;
+		return true;
+	}
+	return false;
+}

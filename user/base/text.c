@@ -1,0 +1,154 @@
+/* text.c - see text.h. Nothing here allocates; every function bounds what it writes. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int text_parse_u32(const char *text, uint32_t max, uint32_t *value)
+{
+	uint64_t sum = 0;
+	const char *c;
+
+	if (!*text)
+		return -EINVAL;
+	for (c = text; *c; c++) {
+		if (*c < '0' || *c > '9')
+			return -EINVAL;
+	}
+	for (c = text; *c; c++) {
+		sum = sum * 10 + (uint64_t)(*c - '0');
+		if (sum > max)
+			return -ERANGE;
+	}
+	*value = (uint32_t)sum;
+	return 0;
+}
+
+/* Lead byte -> length and the smallest code point that needs it: shorter ones are overlong. */
+static size_t utf8_lead(unsigned char lead, uint32_t *bits, uint32_t *smallest)
+{
+	if (lead < 0x80) {
+		*bits = lead;
+		*smallest = 0;
+		return 1;
+	}
+	if ((lead & 0xe0) == 0xc0) {
+		*bits = lead & 0x1f;
+		*smallest = 0x80;
+		return 2;
+	}
+	if ((lead & 0xf0) == 0xe0) {
+		*bits = lead & 0x0f;
+		*smallest = 0x800;
+		return 3;
+	}
+	if ((lead & 0xf8) == 0xf0) {
+		*bits = lead & 0x07;
+		*smallest = 0x10000;
+		return 4;
+	}
+	return 0;
+}
+
+size_t text_utf8_length(const char *from, size_t limit_bytes)
+{
+	uint32_t code = 0, smallest = 0;
+	size_t length = utf8_lead((unsigned char)from[0], &code, &smallest);
+	size_t i;
+
+	if (!length || length > limit_bytes)
+		return 0;
+	for (i = 1; i < length; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		if ((c & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (c & 0x3f);
+	}
+	if (code < smallest || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 0;
+	return length;
+}
+
+/* U+0080 to U+009F steer terminals as well. */
+static bool is_c1_control(const char *from, size_t length)
+{
+	return length == 2 && (unsigned char)from[0] == 0xc2 && (unsigned char)from[1] < 0xa0;
+}
+
+char *text_printable(char *to, size_t size_bytes, const char *from)
+{
+	size_t left = strlen(from), used = 0;
+
+	while (left) {
+		size_t length = text_utf8_length(from, left);
+		bool bad = !length ||
+			   (length == 1 && ((unsigned char)*from < 0x20 || *from == 0x7f)) ||
+			   is_c1_control(from, length);
+
+		if (!length)
+			length = 1;
+		if (used + (bad ? 1 : length) >= size_bytes)
+			break;
+		if (bad)
+			to[used++] = '?';
+		else
+			memcpy(to + used, from, length), used += length;
+		from += length;
+		left -= length;
+	}
+	to[used] = 0;
+	return to;
+}
+
+bool text_copy(char *to, size_t size_bytes, const char *from)
+{
+	size_t length = strnlen(from, size_bytes);
+	bool cut = length == size_bytes;
+
+	if (cut)
+		length = size_bytes - 1;
+	memcpy(to, from, length);
+	to[length] = 0;
+	return cut;
+}
+
+bool text_has_prefix(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool text_has_suffix(const char *text, const char *suffix)
+{
+	size_t length = strlen(text), suffix_length = strlen(suffix);
+
+	return length >= suffix_length && !strcmp(text + length - suffix_length, suffix);
+}
+
+char *text_duration(char *to, size_t size_bytes, int64_t duration_ns)
+{
+	double us = (double)duration_ns / 1e3;
+
+	if (us >= 1e6)
+		snprintf(to, size_bytes, "%.3fs", us / 1e6);
+	else if (us >= 1e3)
+		snprintf(to, size_bytes, "%.3fms", us / 1e3);
+	else
+		snprintf(to, size_bytes, "%.3fus", us);
+	return to;
+}
+
+char *text_size(char *to, size_t size_bytes, uint64_t value_bytes)
+{
+	static const char *const unit[] = { "B", "KB", "MB", "GB", "TB" };
+	double value = (double)value_bytes;
+	size_t i = 0;
+
+	while (value >= 1024 && i + 1 < sizeof(unit) / sizeof(unit[0])) {
+		value /= 1024;
+		i++;
+	}
+	snprintf(to, size_bytes, i ? "%.1f %s" : "%.0f %s", value, unit[i]);
+	return to;
+}

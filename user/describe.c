@@ -1,0 +1,106 @@
+/* describe.c - see describe.h. Nothing has been attached when this runs. */
+#include "describe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void print_job(const struct target *target)
+{
+	const struct target_library *library = &target->libraries[LIBRARY_TORCH_CPU];
+	char path[512];
+
+	printf("job: pid %d", target->pid);
+	if (target->status.namespace_pid != target->pid)
+		printf(" (%d in its own namespace)", target->status.namespace_pid);
+	printf(", PyTorch %s, Python %s, CUDA %s%s\n",
+	       target->version.torch[0] ? target->version.torch : "unknown",
+	       target->version.python[0] ? target->version.python : "unknown",
+	       target->version.cuda[0] ? target->version.cuda : "none",
+	       target->other_mount_namespace ? ", in another mount namespace" : "");
+	printf("library: %s%s\n", text_printable(path, sizeof(path), library->path),
+	       library->is_deleted ? " (deleted since)" : "");
+}
+
+static void print_window(const struct options *options)
+{
+	char cycles[32] = "until stopped", timeout[32] = "";
+
+	if (options->repeat)
+		snprintf(cycles, sizeof(cycles), "%u time%s", options->repeat,
+			 options->repeat == 1 ? "" : "s");
+	if (options->timeout_s)
+		snprintf(timeout, sizeof(timeout), ", at most %u s", options->timeout_s);
+	printf("window: skip %u, then wait %u%s, warmup %u, active %u, %s%s; a step is %s\n",
+	       options->skip_first, options->wait,
+	       options->skip_first_wait ? " (not the first time)" : "", options->warmup,
+	       options->active, cycles, timeout, options->step_text);
+}
+
+static void print_site(const struct planned_site *site)
+{
+	static const char *const phases[PROBE_GROUP_CNT] = {
+		[PROBE_GROUP_STEP] = "always",
+		[PROBE_GROUP_WINDOW] = "window",
+	};
+
+	printf("  %-33s %-7s %-8s %#12" PRIx64 "  %s\n", site->point, phases[site->group],
+	       probe_plan_site_name(site->site.kind), site->file_offset, site->hits);
+}
+
+static void print_found(const struct probe_plan *plan)
+{
+	size_t i;
+
+	printf("sites found:\n  %-33s %-7s %-8s %12s  %s\n", "point", "when", "site", "offset",
+	       "predicted hits");
+	for (i = 0; i < plan->count; i++) {
+		if (plan->sites[i].is_found)
+			print_site(&plan->sites[i]);
+	}
+}
+
+static void print_missing(const struct probe_plan *plan)
+{
+	bool has_missing = false;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct planned_site *site = &plan->sites[i];
+
+		if (site->is_found)
+			continue;
+		printf("%s  %-33s %s%s\n", has_missing ? "" : "sites missing:\n", site->point,
+		       site->is_optional ? "would have given: " : "costs: ", site->cost);
+		has_missing = true;
+	}
+	if (!has_missing)
+		printf("sites missing: none\n");
+}
+
+/* The catalogue's sums, in hits: what a hit takes is only known by measuring it on this machine. */
+static void print_hits(const struct probe_plan *plan)
+{
+	if (plan->range_source == RANGE_BY_EXIT)
+		printf("predicted hits: wait: 2 per range, 1 to 4 per attempt with a GradScaler; "
+		       "window: 5 per range, 3 per autograd node more\n");
+	else
+		printf("predicted hits: wait and window: 4 per range, 3 per autograd node, 1 to 4 "
+		       "per attempt with a "
+		       "GradScaler\n");
+	printf("a hit takes about a microsecond (ten where the site is `stepped`)\n");
+}
+
+int describe_plan(const struct options *options, const struct target *target,
+		  const struct probe_plan *plan)
+{
+	print_job(target);
+	print_window(options);
+	print_found(plan);
+	print_missing(plan);
+	print_hits(plan);
+	printf("nothing was attached\n");
+	return fflush(stdout) ? -1 : 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * ring.h - reads what the BPF programs have written: the ring of records and the log of attempts,
+ * merged into one stream in order of time.
+ *
+ * The boundaries do not go through the ring, because a flood of ranges may fill it: a lost range is
+ * one range less, a lost boundary a wrong window.
+ */
+#ifndef INGEST_RING_H
+#define INGEST_RING_H
+
+#include <stdint.h>
+
+#include "model/sink.h"
+#include "probe_config.h"
+
+struct ring;
+
+/* Where the programs keep the position and the attempts; both are written while they are read. */
+struct attempt_source {
+	uint64_t (*state)(void *context); /* STATE_* */
+	const volatile struct attempt_slot *slots;
+	void *context;
+};
+
+int ring_new(struct ring **out, int map_fd, struct attempt_source attempts,
+	     struct record_sink *sink);
+void ring_free(struct ring *ring); /* NULL is legal */
+
+/* For poll: readable when the programs want attention. */
+int ring_poll_fd(const struct ring *ring);
+
+/* Pushes everything that is there. A sink's error comes back. */
+int ring_drain(struct ring *ring);
+
+/* Attempts that were overwritten before they were read. */
+uint64_t ring_lost_attempts(const struct ring *ring);
+
+#endif /* INGEST_RING_H */

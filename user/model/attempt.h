@@ -1,0 +1,24 @@
+/* attempt.h - one optimizer attempt as the analysis keeps it. */
+#ifndef MODEL_ATTEMPT_H
+#define MODEL_ATTEMPT_H
+
+#include <stdint.h>
+
+#include "wire.h"
+
+struct attempt {
+	uint64_t start_ns; /* the boundary before it; 0: not seen (the first one, or a lost
+			      boundary) */
+	uint64_t end_ns;   /* 0: the boundary was lost */
+	uint32_t tid;
+	uint16_t cycle;
+	uint8_t phase;	 /* enum wire_phase */
+	uint8_t outcome; /* enum wire_outcome */
+};
+
+/* Names as the outputs spell them. */
+const char *attempt_phase_name(enum wire_phase phase);
+const char *attempt_outcome_name(enum wire_outcome outcome);
+const char *attempt_stop_name(enum wire_stop stop); /* NULL for STOP_NONE */
+
+#endif /* MODEL_ATTEMPT_H */

@@ -1,0 +1,26 @@
+/*
+ * event.h - a decoded record: sizes checked, strings ended, enums in range. It is a view, valid
+ * only during the call that passes it on.
+ */
+#ifndef MODEL_EVENT_H
+#define MODEL_EVENT_H
+
+#include "wire.h"
+
+struct event {
+	enum wire_kind kind;
+	const struct wire_header *header;
+	union {
+		const struct wire_attempt *attempt;
+		const struct wire_range_begin *range_begin;
+		const struct wire_range_end *range_end;
+		const struct wire_session *session;
+		const struct wire_probe *probe;
+		const struct wire_thread *thread;
+		const struct wire_clock *clock;
+		const struct wire_loss *loss;
+		const struct wire_stop_record *stop;
+	};
+};
+
+#endif /* MODEL_EVENT_H */

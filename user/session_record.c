@@ -1,0 +1,87 @@
+/* session_record.c - see session_record.h. */
+#include "session_record.h"
+
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "version.h"
+
+/* A random id in the form of a UUID. */
+static void make_id(char *to, size_t size_bytes)
+{
+	unsigned char b[16] = { 0 };
+
+	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b)) {
+		uint64_t now_ns = clock_monotonic_ns(); /* unique enough on one host */
+
+		snprintf((char *)b, sizeof(b), "%llx", (unsigned long long)now_ns);
+	}
+	snprintf(to, size_bytes,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		 b[2], b[3], b[4], b[5], (b[6] & 0x0f) | 0x40, b[7], (b[8] & 0x3f) | 0x80, b[9],
+		 b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void fill_plan(const struct options *options, struct wire_plan *plan)
+{
+	plan->skip_first = options->skip_first;
+	plan->skip_first_wait = options->skip_first_wait;
+	plan->wait = options->wait;
+	plan->warmup = options->warmup;
+	plan->active = options->active;
+	plan->repeat = options->repeat;
+	plan->timeout_s = options->timeout_s;
+	text_copy(plan->step_source, sizeof(plan->step_source), options->step_text);
+}
+
+int session_record_begin(const struct options *options, const struct target *target,
+			 uint64_t time_ns, struct record_sink *sink)
+{
+	struct wire_session record = {
+		.header = { .size = sizeof(record), .kind = WIRE_SESSION, .time_ns = time_ns },
+		.abi = WIRE_ABI,
+	};
+
+	make_id(record.session_id, sizeof(record.session_id));
+	text_copy(record.tool_version, sizeof(record.tool_version), TPBPF_VERSION);
+	text_copy(record.tool_command_line, sizeof(record.tool_command_line),
+		  options->command_line);
+	fill_plan(options, &record.plan);
+	target_describe(target, &record.job);
+	return sink->record(sink, &record, sizeof(record));
+}
+
+int session_record_clock(uint64_t time_ns, struct record_sink *sink)
+{
+	struct wire_clock record = {
+		.header = { .size = sizeof(record), .kind = WIRE_CLOCK, .time_ns = time_ns },
+		.real_offset_ns = clock_real_offset_ns(),
+	};
+
+	return sink->record(sink, &record, sizeof(record));
+}
+
+int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_ns,
+			  struct record_sink *sink)
+{
+	struct wire_loss record = {
+		.header = { .size = sizeof(record), .kind = WIRE_LOSS, .time_ns = time_ns },
+	};
+	unsigned int cause;
+
+	for (cause = 0; cause < LOSS_CAUSE_CNT; cause++)
+		record.count[cause] = counts[cause];
+	return sink->record(sink, &record, sizeof(record));
+}
+
+int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink)
+{
+	struct wire_stop_record record = {
+		.header = { .size = sizeof(record), .kind = WIRE_STOP, .time_ns = time_ns },
+		.reason = reason,
+	};
+
+	return sink->record(sink, &record, sizeof(record));
+}

@@ -1,0 +1,17 @@
+/* session_record.h - the records that the collector itself writes into the stream. */
+#ifndef SESSION_RECORD_H
+#define SESSION_RECORD_H
+
+#include "attach/target.h"
+#include "model/sink.h"
+#include "options.h"
+
+/* The first record: the job, the plan, the tool. */
+int session_record_begin(const struct options *options, const struct target *target,
+			 uint64_t time_ns, struct record_sink *sink);
+int session_record_clock(uint64_t time_ns, struct record_sink *sink);
+int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_ns,
+			  struct record_sink *sink);
+int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink);
+
+#endif /* SESSION_RECORD_H */
