@@ -31,6 +31,7 @@ enum wire_kind {
 	WIRE_CLOCK = 67,
 	WIRE_LOSS = 68,
 	WIRE_STOP = 69,
+	WIRE_PROBES = 70,
 };
 
 /* Flags of wire_header.flags, by kind. */
@@ -197,6 +198,15 @@ struct wire_stop_record {
 	__u32 reserved;
 };
 
+/* The window's probes have been attached or detached; header.time_ns: when that was done. */
+struct wire_probes {
+	struct wire_header header;
+	__u64 duration_ns; /* what it took */
+	__u8 is_attached;
+	__u8 reserved[7];
+};
+
+_Static_assert(sizeof(struct wire_probes) == 40, "wire_probes");
 _Static_assert(sizeof(struct wire_header) == 24, "wire_header");
 _Static_assert(sizeof(struct wire_attempt) == 40, "wire_attempt");
 _Static_assert(sizeof(struct wire_range_begin) == 40 + WIRE_NAME_BYTES, "wire_range_begin");

@@ -245,6 +245,18 @@ static int on_loss(struct pipeline *pipeline, const struct event *event)
 	return 0;
 }
 
+static void on_probes(struct pipeline *pipeline, const struct event *event)
+{
+	struct summary *summary = &pipeline->summary;
+	uint64_t *longest_ns =
+		event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns;
+
+	if (event->probes->duration_ns > *longest_ns)
+		*longest_ns = event->probes->duration_ns;
+	if (!event->probes->is_attached)
+		window_detached(pipeline->window, event->header->time_ns);
+}
+
 static int on_event(struct event_sink *sink, const struct event *event)
 {
 	struct pipeline *pipeline = container_of(sink, struct pipeline, events);
@@ -274,6 +286,9 @@ static int on_event(struct event_sink *sink, const struct event *event)
 		return spans_end(pipeline->spans, event);
 	case WIRE_LOSS:
 		return on_loss(pipeline, event);
+	case WIRE_PROBES:
+		on_probes(pipeline, event);
+		return 0;
 	case WIRE_STOP:
 		pipeline->stop = (enum wire_stop)event->stop->reason;
 		window_stop(pipeline->window, event->header->time_ns);

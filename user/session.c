@@ -221,37 +221,43 @@ static void session_close(struct session *session)
 		close(session->signal_fd);
 }
 
-static int attach_window(struct session *session, uint32_t cycle)
+/* Attaches the window's probes where the phase wants them, and tells the programs so. */
+static int attach_window(struct session *session)
 {
+	uint64_t state = probes_state(session->probes), start_ns = clock_monotonic_ns();
+	uint32_t phase = STATE_PHASE(state), cycle = STATE_CYCLE(state);
 	int err = 0;
 
+	if (phase != PHASE_WARMUP && phase != PHASE_ACTIVE)
+		return 0;
 	if (!session->window_attached) {
 		err = probes_attach(session->probes, PROBE_GROUP_WINDOW);
 		if (err)
 			return err;
 		session->window_attached = true;
-		log_debug("window probes attached");
 	}
-	if (session->ready_cycle != cycle + 1) {
-		session->ready_cycle = cycle + 1;
-		probes_set_ready(session->probes, cycle);
-	}
-	return 0;
+	if (session->ready_cycle == cycle + 1)
+		return 0;
+	session->ready_cycle = cycle + 1;
+	probes_set_ready(session->probes, cycle);
+	log_debug("window probes attached");
+	return session_record_probes(true, start_ns, pipeline_sink(session->pipeline));
 }
 
 /* Ranges that were open when the window closed get a moment to end. */
-static void detach_window(struct session *session, uint64_t now_ns)
+static int detach_window(struct session *session, uint64_t now_ns)
 {
 	if (!session->window_attached)
-		return;
+		return 0;
 	if (!session->tail_until_ns)
 		session->tail_until_ns = now_ns + TAIL_NS;
 	if (pipeline_open_ranges(session->pipeline) && now_ns < session->tail_until_ns)
-		return;
+		return 0;
 	probes_detach(session->probes, PROBE_GROUP_WINDOW);
 	session->window_attached = false;
 	session->tail_until_ns = 0;
 	log_debug("window probes detached");
+	return session_record_probes(false, now_ns, pipeline_sink(session->pipeline));
 }
 
 static bool after_is_over(struct session *session, uint32_t seen, uint64_t now_ns)
@@ -268,24 +274,21 @@ static bool after_is_over(struct session *session, uint32_t seen, uint64_t now_n
 	return now_ns >= session->after_until_ns || seen - session->after_from >= AFTER_ATTEMPTS;
 }
 
-/* Does what the phase asks for. STOP_NONE: go on. */
-static enum wire_stop follow_phase(struct session *session, uint64_t now_ns)
+/* Takes the probes off when the phase asks for it. *stop: the window is finished. */
+static int follow_phase(struct session *session, uint64_t now_ns, enum wire_stop *stop)
 {
 	uint64_t state = probes_state(session->probes);
 	uint32_t phase = STATE_PHASE(state);
+	int err;
 
-	if (phase == PHASE_WARMUP || phase == PHASE_ACTIVE) {
-		int err = attach_window(session, STATE_CYCLE(state));
-
-		if (err && err != -ESRCH) /* a job that is gone is seen by its descriptor */
-			return STOP_ATTACH_FAILED;
-		return STOP_NONE;
-	}
-	detach_window(session, now_ns);
-	if (phase != PHASE_AFTER || session->window_attached)
-		return STOP_NONE;
-	return after_is_over(session, STATE_TOTAL(state), now_ns) ? STOP_WINDOW_FINISHED
-								  : STOP_NONE;
+	if (phase == PHASE_WARMUP || phase == PHASE_ACTIVE)
+		return 0;
+	err = detach_window(session, now_ns);
+	if (err || phase != PHASE_AFTER || session->window_attached)
+		return err;
+	if (after_is_over(session, STATE_TOTAL(state), now_ns))
+		*stop = STOP_WINDOW_FINISHED;
+	return 0;
 }
 
 static enum wire_stop check_liveness(struct session *session, uint64_t now_ns)
@@ -335,27 +338,42 @@ static void wait_for_news(const struct session *session)
 	poll(fds, sizeof(fds) / sizeof(fds[0]), session->tail_until_ns ? POLL_TAIL_MS : POLL_MS);
 }
 
+/* One round. Attaching comes first: until it is done, warmup waits. */
+static int run_round(struct session *session, enum wire_stop *stop)
+{
+	uint64_t now_ns;
+	int err;
+
+	wait_for_news(session);
+	err = attach_window(session);
+	if (err && err != -ESRCH) { /* a job that is gone is seen by its descriptor */
+		*stop = STOP_ATTACH_FAILED;
+		return 0;
+	}
+	err = ring_drain(session->ring);
+	now_ns = clock_monotonic_ns();
+	if (!err)
+		err = follow_phase(session, now_ns, stop);
+	if (!err && *stop == STOP_NONE)
+		*stop = check_ends(session, now_ns);
+	return err;
+}
+
 static int run_loop(struct session *session, enum wire_stop *stop)
 {
-	*stop = STOP_NONE;
-	while (*stop == STOP_NONE) {
-		uint64_t now_ns, last_ns;
-		size_t seen;
-		int err;
+	int err = 0;
 
-		wait_for_news(session);
-		err = ring_drain(session->ring);
-		if (err)
-			return err;
-		now_ns = clock_monotonic_ns();
-		*stop = follow_phase(session, now_ns);
-		if (*stop == STOP_NONE)
-			*stop = check_ends(session, now_ns);
+	*stop = STOP_NONE;
+	while (!err && *stop == STOP_NONE) {
+		uint64_t last_ns;
+		size_t seen;
+
+		err = run_round(session, stop);
 		seen = pipeline_attempts(session->pipeline, &last_ns);
 		progress_update(session->progress, STATE_PHASE(probes_state(session->probes)), seen,
-				last_ns, now_ns);
+				last_ns, clock_monotonic_ns());
 	}
-	return 0;
+	return err;
 }
 
 /* Detaches, takes what is left in the kernel, and says how it ended. */

@@ -76,6 +76,18 @@ int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_n
 	return sink->record(sink, &record, sizeof(record));
 }
 
+int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	struct wire_probes record = {
+		.header = { .size = sizeof(record), .kind = WIRE_PROBES, .time_ns = now_ns },
+		.duration_ns = now_ns - started_ns,
+		.is_attached = is_attached,
+	};
+
+	return sink->record(sink, &record, sizeof(record));
+}
+
 int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink)
 {
 	struct wire_stop_record record = {

@@ -12,6 +12,7 @@ int session_record_begin(const struct options *options, const struct target *tar
 int session_record_clock(uint64_t time_ns, struct record_sink *sink);
 int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_ns,
 			  struct record_sink *sink);
+int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink);
 int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink);
 
 #endif /* SESSION_RECORD_H */

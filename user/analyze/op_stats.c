@@ -53,7 +53,7 @@ static struct op_row *row_new(struct op_stats *stats, const char *name, uint8_t 
 
 	if (stats->count == stats->capacity) {
 		size_t capacity = stats->capacity ? stats->capacity * 2 : 64;
-		struct op_row **grown = realloc(stats->rows, capacity * sizeof(*grown));
+		struct op_row **grown = realloc(stats->rows, capacity * sizeof(struct op_row *));
 
 		if (!grown)
 			return NULL;

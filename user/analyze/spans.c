@@ -224,11 +224,12 @@ static int close_thread(struct spans *spans, struct thread_spans *thread, uint64
 {
 	/* A range cannot end before one that it encloses. */
 	uint64_t thread_end_ns = thread->last_end_ns > end_ns ? thread->last_end_ns : end_ns;
+	struct open_span *open, *outer;
 
-	while (thread->innermost) {
-		struct open_span *open = thread->innermost;
+	for (open = thread->innermost; open; open = outer) {
 		int err;
 
+		outer = open->outer;
 		hashmap_remove(spans->by_object, open->object);
 		err = finish(spans, open, thread_end_ns, false);
 		if (err)

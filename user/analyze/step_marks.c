@@ -90,7 +90,7 @@ struct span_sink *step_marks_sink(struct step_marks *marks)
 
 static struct mark *append(struct step_marks *marks)
 {
-	if (marks->count == marks->capacity) {
+	if (!marks->marks || marks->count == marks->capacity) {
 		size_t capacity = marks->capacity ? marks->capacity * 2 : 16;
 		struct mark *grown = realloc(marks->marks, capacity * sizeof(*grown));
 

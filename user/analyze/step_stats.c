@@ -11,14 +11,7 @@ static int compare(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Is this the attempt during which the window's probes came off? */
-static bool follows_window(const struct summary *summary, size_t i)
-{
-	return i && summary->attempts[i].phase != PHASE_ACTIVE &&
-	       summary->attempts[i - 1].phase == PHASE_ACTIVE;
-}
-
-static size_t durations(const struct summary *summary, unsigned int phase, bool with_first,
+static size_t durations(const struct summary *summary, unsigned int phase, bool with_disturbed,
 			uint64_t *values)
 {
 	size_t count = 0, i;
@@ -29,9 +22,8 @@ static size_t durations(const struct summary *summary, unsigned int phase, bool 
 		if (attempt->phase != phase || !attempt->start_ns ||
 		    attempt->end_ns <= attempt->start_ns)
 			continue;
-		if (!with_first && follows_window(summary, i))
-			continue;
-		values[count++] = attempt->end_ns - attempt->start_ns;
+		if (!attempt->is_disturbed || with_disturbed)
+			values[count++] = attempt->end_ns - attempt->start_ns;
 	}
 	return count;
 }

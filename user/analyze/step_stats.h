@@ -6,8 +6,8 @@
 
 /*
  * Fills in median_ns and median_of from the attempts of the summary. An attempt whose start was not
- * seen has no duration; the first attempt after a window is left out where others are there,
- * because the probes of the window were taken off during it. -ENOMEM.
+ * seen has no duration; attempts during which the probes of a window were taken off are left out
+ * where others are there. -ENOMEM.
  */
 int step_stats_summarize(struct summary *summary);
 

@@ -12,6 +12,7 @@ struct window {
 	uint64_t lost;
 	bool is_active;
 	uint64_t first_start_ns, start_ns, end_ns, total_ns;
+	uint64_t detached_ns;
 };
 
 int window_new(struct window **out)
@@ -81,6 +82,11 @@ static void open_window(struct window *window, uint64_t now_ns)
 		window->first_start_ns = now_ns;
 }
 
+static bool is_unwatched(const struct attempt *attempt)
+{
+	return attempt->phase != PHASE_WARMUP && attempt->phase != PHASE_ACTIVE;
+}
+
 int window_attempt(struct window *window, const struct event *event)
 {
 	const struct wire_attempt *record = event->attempt;
@@ -100,6 +106,7 @@ int window_attempt(struct window *window, const struct event *event)
 	attempt->cycle = record->cycle;
 	attempt->phase = record->phase;
 	attempt->outcome = record->outcome;
+	attempt->is_disturbed = is_unwatched(attempt) && start_ns < window->detached_ns;
 	/* A lost boundary may have been the one into the window. */
 	if (record->phase == PHASE_ACTIVE && !window->is_active)
 		open_window(window, start_ns ? start_ns : now_ns);
@@ -108,6 +115,15 @@ int window_attempt(struct window *window, const struct event *event)
 	else if (!window->is_active)
 		open_window(window, now_ns);
 	return 0;
+}
+
+void window_detached(struct window *window, uint64_t now_ns)
+{
+	size_t i;
+
+	window->detached_ns = now_ns;
+	for (i = window->count; i-- > 0 && is_unwatched(&window->attempts[i]);)
+		window->attempts[i].is_disturbed = true;
 }
 
 bool window_is_active(const struct window *window)

@@ -17,6 +17,9 @@ void window_free(struct window *window); /* NULL is legal */
 /* A WIRE_ATTEMPT event. Missing indices are filled in as lost. -EPROTO: an index that cannot be. */
 int window_attempt(struct window *window, const struct event *event);
 
+/* The window's probes were gone at now_ns: what ran until then after a window is disturbed. */
+void window_detached(struct window *window, uint64_t now_ns);
+
 /* Recording is on: between a boundary into active and the one out of it. */
 bool window_is_active(const struct window *window);
 

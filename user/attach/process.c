@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,29 +27,42 @@ static FILE *open_file(pid_t pid, const char *name, int *err)
 	return file;
 }
 
-/* "start-end perms offset dev inode   path" */
+/* A number, and the delimiter behind it; *at moves past both. */
+static bool take_number(char **at, int base, char delimiter, uint64_t *value)
+{
+	char *end;
+
+	*value = strtoull(*at, &end, base);
+	if (end == *at || *end != delimiter)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+/* "start-end perms offset major:minor inode   path" */
 static bool parse_mapping(char *line, struct process_mapping *mapping)
 {
 	static const char deleted[] = " (deleted)";
-	char permissions[8];
-	int path_at = 0;
+	char *at = line;
+	uint64_t device;
 	size_t length;
-	char *path;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*x:%*x %" SCNu64 " %n",
-		   &mapping->start, &mapping->end, permissions, &mapping->offset, &mapping->inode,
-		   &path_at) < 5 ||
-	    !path_at)
+	if (!take_number(&at, 16, '-', &mapping->start) ||
+	    !take_number(&at, 16, ' ', &mapping->end) || strnlen(at, 5) < 5)
 		return false;
-	path = line + path_at;
-	length = strcspn(path, "\n");
-	path[length] = 0;
-	mapping->is_deleted = text_has_suffix(path, deleted);
+	mapping->is_executable = at[2] == 'x';
+	at += 5;
+	if (!take_number(&at, 16, ' ', &mapping->offset) || !take_number(&at, 16, ':', &device) ||
+	    !take_number(&at, 16, ' ', &device) || !take_number(&at, 10, ' ', &mapping->inode))
+		return false;
+	at += strspn(at, " ");
+	length = strcspn(at, "\n");
+	at[length] = 0;
+	mapping->is_deleted = text_has_suffix(at, deleted);
 	if (mapping->is_deleted)
-		path[length - strlen(deleted)] = 0;
-	mapping->is_executable = permissions[2] == 'x';
-	mapping->path = path;
-	return path[0] == '/';
+		at[length - strlen(deleted)] = 0;
+	mapping->path = at;
+	return at[0] == '/';
 }
 
 int process_each_mapping(pid_t pid, int (*fn)(void *context, const struct process_mapping *mapping),
@@ -262,7 +274,7 @@ int process_each_thread(pid_t pid, int (*fn)(void *context, pid_t tid), void *co
 
 int process_thread(pid_t pid, pid_t tid, pid_t *namespace_tid, char *name, size_t size_bytes)
 {
-	struct process_status status;
+	struct process_status status = { .namespace_pid = 0 };
 	char file_name[48];
 	int err;
 

@@ -39,7 +39,7 @@ static int check_header(FILE *file)
 
 	if (fread(&header, sizeof(header), 1, file) != 1)
 		return -ENOEXEC;
-	if (memcmp(header.magic, MAGIC, sizeof(header.magic)) || header.abi != WIRE_ABI)
+	if (memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0 || header.abi != WIRE_ABI)
 		return -ENOEXEC;
 	return 0;
 }

@@ -21,6 +21,7 @@ union record {
 	struct wire_clock clock;
 	struct wire_loss loss;
 	struct wire_stop_record stop;
+	struct wire_probes probes;
 };
 
 struct decoder {
@@ -99,6 +100,7 @@ static const struct kind {
 	[WIRE_THREAD] = { sizeof(struct wire_thread), check_thread },
 	[WIRE_CLOCK] = { sizeof(struct wire_clock), NULL },
 	[WIRE_LOSS] = { sizeof(struct wire_loss), NULL },
+	[WIRE_PROBES] = { sizeof(struct wire_probes), NULL },
 	[WIRE_STOP] = { sizeof(struct wire_stop_record), check_stop },
 };
 

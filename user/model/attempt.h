@@ -2,6 +2,7 @@
 #ifndef MODEL_ATTEMPT_H
 #define MODEL_ATTEMPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wire.h"
@@ -12,8 +13,9 @@ struct attempt {
 	uint64_t end_ns;   /* 0: the boundary was lost */
 	uint32_t tid;
 	uint16_t cycle;
-	uint8_t phase;	 /* enum wire_phase */
-	uint8_t outcome; /* enum wire_outcome */
+	uint8_t phase;	   /* enum wire_phase */
+	uint8_t outcome;   /* enum wire_outcome */
+	bool is_disturbed; /* the window's probes were being taken off */
 };
 
 /* Names as the outputs spell them. */

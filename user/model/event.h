@@ -20,6 +20,7 @@ struct event {
 		const struct wire_clock *clock;
 		const struct wire_loss *loss;
 		const struct wire_stop_record *stop;
+		const struct wire_probes *probes;
 	};
 };
 

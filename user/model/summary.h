@@ -55,6 +55,7 @@ struct summary {
 	int64_t real_offset_drift_ns; /* last reading less the first: a clock step shows here */
 
 	uint64_t median_ns[PHASE_CNT]; /* 0: not known */
+	uint64_t attach_ns, detach_ns; /* the longest that the window's probes took; 0: none */
 	uint64_t median_of[PHASE_CNT]; /* attempts that the median stands on */
 
 	const struct op_row *rows; /* by self time, largest first */

@@ -46,7 +46,7 @@ static void shown_name(char *to, size_t size_bytes, const char *name)
 		if (width > NAME_SHOWN_MAX)
 			break;
 	}
-	strcpy(c, "...");
+	memcpy(c, "...", 4);
 }
 
 static int name_width(const struct summary *summary)
@@ -69,7 +69,7 @@ static int put_dashes(struct byte_sink *out, int width)
 	char dashes[NAME_WIDTH_MAX + 3];
 
 	memset(dashes, '-', (size_t)width);
-	strcpy(dashes + width, "  ");
+	memcpy(dashes + width, "  ", 3);
 	return print(out, "%s", dashes);
 }
 

@@ -147,6 +147,8 @@ static void put_timing(struct json *json, const struct summary *summary)
 			     (double)median_ns[PHASE_ACTIVE] / (double)median_ns[PHASE_WAIT]);
 	else
 		json_null(json, "active_ratio");
+	put_known(json, "attach_ns", summary->attach_ns);
+	put_known(json, "detach_ns", summary->detach_ns);
 	json_null(json, "predicted_ratio");
 	json_null(json, "site_cost_ns");
 	json_null(json, "modes");
