@@ -36,7 +36,7 @@ static __always_inline __u64 state_next(__u64 state)
 	} else if (phase == PHASE_WAIT && count >= (cycle ? config.wait : config.first_wait)) {
 		next = PHASE_WARMUP;
 	} else if (phase == PHASE_WARMUP) {
-		if (*(volatile __u32 *)&ready_cycle != cycle + 1)
+		if (*(volatile __u32 *)&ready_cycle <= cycle)
 			count = 0;
 		else if (count >= config.warmup)
 			next = PHASE_ACTIVE;

@@ -1,6 +1,7 @@
 /*
- * capture.bpf.h - what each kind of probe hit does. A range's name and its object are seen by
- * different functions, so the name waits in the thread's entry for the constructor that follows.
+ * capture.bpf.h - what each kind of probe hit does. Where the build has symbols for it, one
+ * function sees both the name and the object of a Python range. Elsewhere they are seen by two, so
+ * the name waits in the thread's entry for the constructor that follows.
  */
 #ifndef CAPTURE_BPF_H
 #define CAPTURE_BPF_H
@@ -24,7 +25,7 @@ static __always_inline struct thread_state *thread_get(__u32 tid)
 
 static __always_inline void thread_put(struct thread_state *thread, __u32 tid)
 {
-	if (!thread->depth && !thread->has_name && !thread->name_expected)
+	if (!thread->attempt_object && !thread->has_name && !thread->name_expected)
 		bpf_map_delete_elem(&threads, &tid);
 }
 
@@ -34,26 +35,24 @@ static __always_inline bool phase_wants_names(__u32 phase)
 	return phase == PHASE_WARMUP || phase == PHASE_ACTIVE;
 }
 
-static __always_inline void thread_keep_name(struct thread_state *thread, const char *name)
+/* Reads a name into a buffer of WIRE_NAME_BYTES; *flags says what is wrong with it. */
+static __always_inline __u16 read_name(char *to, const char *name, __u16 *flags)
 {
-	long size = bpf_probe_read_user_str(thread->name, sizeof(thread->name), name);
+	long size = bpf_probe_read_user_str(to, WIRE_NAME_BYTES, name);
+	char next = 0;
 
-	thread->has_name = 1;
-	thread->name_flags = 0;
-	thread->name_size = 0;
+	*flags = 0;
 	if (size < 1) {
-		thread->name_flags = WIRE_NAME_UNREADABLE;
-		return;
+		*flags = WIRE_NAME_UNREADABLE;
+		return 0;
 	}
-	thread->name_size = size - 1;
 	/* A full buffer may also be an exact fit: look whether the string goes on. */
-	if (size == sizeof(thread->name)) {
-		char next = 0;
-
-		bpf_probe_read_user(&next, 1, name + sizeof(thread->name) - 1);
+	if (size == WIRE_NAME_BYTES) {
+		bpf_probe_read_user(&next, 1, name + WIRE_NAME_BYTES - 1);
 		if (next)
-			thread->name_flags = WIRE_NAME_TRUNCATED;
+			*flags = WIRE_NAME_TRUNCATED;
 	}
+	return size - 1;
 }
 
 /* A string's characters are at the address in its first word, in both string ABIs. */
@@ -75,27 +74,28 @@ static __always_inline bool name_is_unwanted(struct thread_state *thread)
 	return false;
 }
 
-static __always_inline void on_range_name(struct pt_regs *ctx, __u32 tid)
+/* Looks at a name for what it says of attempts. True: a range of this name is one. */
+static __always_inline bool name_seen(const char *name)
 {
-	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
-	const char *name = string_characters((void *)PT_REGS_PARM2(ctx));
 	char head[STEP_PATTERN_BYTES] = {};
-	bool is_attempt;
 
-	if (name_is_unwanted(thread))
-		return;
 	if (bpf_probe_read_user_str(head, sizeof(head), name) < 0)
 		head[0] = 0;
 	if (name_is_optimizer_step(head))
 		optimizer_range_seen();
-	is_attempt = attempt_is_named(head);
-	if (config.range_source == RANGE_BY_EXIT && thread && thread->depth)
-		thread->depth++;
-	else if (config.range_source == RANGE_BY_EXIT && is_attempt &&
-		 (thread || (thread = thread_get(tid))))
-		thread->depth = 1;
-	if (!phase_wants_names(phase_now()) &&
-	    !(config.range_source == RANGE_BY_OBJECT && is_attempt)) {
+	return attempt_is_named(head);
+}
+
+static __always_inline void on_range_name(struct pt_regs *ctx, __u32 tid)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+	const char *name = string_characters((void *)PT_REGS_PARM2(ctx));
+	bool is_attempt;
+
+	if (name_is_unwanted(thread))
+		return;
+	is_attempt = name_seen(name);
+	if (!is_attempt && !phase_wants_names(phase_now())) {
 		if (thread)
 			thread_put(thread, tid);
 		return;
@@ -104,7 +104,8 @@ static __always_inline void on_range_name(struct pt_regs *ctx, __u32 tid)
 		thread = thread_get(tid);
 	if (!thread)
 		return;
-	thread_keep_name(thread, name);
+	thread->name_size = read_name(thread->name, name, &thread->name_flags);
+	thread->has_name = 1;
 	thread->is_attempt = is_attempt;
 }
 
@@ -116,16 +117,39 @@ static __always_inline void on_range_name_reset(__u32 tid)
 		thread->name_expected = 1;
 }
 
-static __always_inline void on_range_exit(__u32 tid, __u64 now_ns)
-{
-	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+#define NESTED_MAX 8
 
-	if (!thread || !thread->depth)
-		return;
-	thread->depth--;
-	if (thread->depth)
-		return;
-	thread_put(thread, tid);
+/*
+ * Only the outermost range of an attempt's name is an attempt: a subclass's step() calls its
+ * parent's. An attempt whose end never comes must not swallow all that follow.
+ */
+static __always_inline bool attempt_begins(__u32 tid, __u64 object)
+{
+	struct thread_state *thread = thread_get(tid);
+	__u64 outer;
+
+	if (!thread)
+		return true;
+	outer = thread->attempt_object;
+	if (outer && outer != object && thread->nested < NESTED_MAX &&
+	    bpf_map_lookup_elem(&open_ranges, &outer)) {
+		thread->nested++;
+		return false;
+	}
+	thread->attempt_object = object;
+	thread->nested = 0;
+	return true;
+}
+
+static __always_inline void attempt_object_ended(__u32 begin_tid, __u64 object, __u32 tid,
+						 __u64 now_ns)
+{
+	struct thread_state *thread = bpf_map_lookup_elem(&threads, &begin_tid);
+
+	if (thread && thread->attempt_object == object) {
+		thread->attempt_object = 0;
+		thread_put(thread, begin_tid);
+	}
 	attempt_range_ended(tid, now_ns);
 }
 
@@ -135,15 +159,68 @@ static __always_inline __u32 range_begin_size(__u32 name_size)
 	return (offsetof(struct wire_range_begin, name) + name_size + 8) & ~7U;
 }
 
-static __always_inline void range_emit(struct thread_state *thread, __u32 tid, __u64 now_ns,
-				       __u64 object)
+/* Remembers a range whose end matters. True: it is recorded. */
+static __always_inline bool range_open(__u32 tid, __u64 object, bool is_attempt)
 {
-	struct wire_range_begin *record = emit_range_reserve(tid, now_ns, object, RANGE_USER);
+	struct open_range range = { .tid = tid };
 
-	if (!record) {
-		bpf_map_delete_elem(&open_ranges, &object);
-		return;
+	if (phase_now() == PHASE_ACTIVE)
+		range.flags |= OPEN_RECORDED;
+	if (is_attempt && attempt_begins(tid, object))
+		range.flags |= OPEN_ATTEMPT;
+	if (!range.flags)
+		return false;
+	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
+		loss_count(LOSS_RANGE_TABLE_FULL);
+		return false;
 	}
+	return range.flags & OPEN_RECORDED;
+}
+
+/* The record of a range that is open by now. NULL: no room, and the end is not recorded either. */
+static __always_inline struct wire_range_begin *range_reserve(__u32 tid, __u64 now_ns, __u64 object,
+							      __u8 range)
+{
+	struct wire_range_begin *record = emit_range_reserve(tid, now_ns, object, range);
+	struct open_range *open;
+
+	if (record)
+		return record;
+	open = bpf_map_lookup_elem(&open_ranges, &object);
+	if (open)
+		open->flags &= ~OPEN_RECORDED;
+	return NULL;
+}
+
+static __always_inline void range_submit(struct wire_range_begin *record)
+{
+	record->header.size = range_begin_size(record->name_size);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* A Python range: name and object at once. */
+static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	const char *name = string_characters((void *)PT_REGS_PARM1(ctx));
+	__u64 object = PT_REGS_PARM3(ctx);
+	struct wire_range_begin *record;
+
+	if (!range_open(tid, object, name_seen(name)))
+		return;
+	record = range_reserve(tid, now_ns, object, RANGE_USER);
+	if (!record)
+		return;
+	record->name_size = read_name(record->name, name, &record->header.flags);
+	range_submit(record);
+}
+
+static __always_inline void range_emit_kept(struct thread_state *thread, __u32 tid, __u64 now_ns,
+					    __u64 object)
+{
+	struct wire_range_begin *record = range_reserve(tid, now_ns, object, RANGE_USER);
+
+	if (!record)
+		return;
 	if (thread && thread->has_name) {
 		record->header.flags = thread->name_flags;
 		record->name_size = thread->name_size;
@@ -152,31 +229,7 @@ static __always_inline void range_emit(struct thread_state *thread, __u32 tid, _
 		record->header.flags = WIRE_NAME_MISSING;
 		__builtin_memset(record->name, 0, sizeof(record->name));
 	}
-	record->header.size = range_begin_size(record->name_size);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-}
-
-static __always_inline void range_open(struct thread_state *thread, __u32 tid, __u64 now_ns,
-				       __u64 object)
-{
-	struct open_range range = { .tid = tid };
-
-	if (phase_now() == PHASE_ACTIVE)
-		range.flags |= OPEN_RECORDED;
-	if (config.range_source == RANGE_BY_OBJECT && thread && thread->is_attempt) {
-		/* Only the outermost range of the name is an attempt. */
-		if (!thread->depth)
-			range.flags |= OPEN_ATTEMPT;
-		thread->depth++;
-	}
-	if (!range.flags)
-		return;
-	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
-		loss_count(LOSS_RANGE_TABLE_FULL);
-		return;
-	}
-	if (range.flags & OPEN_RECORDED)
-		range_emit(thread, tid, now_ns, object);
+	range_submit(record);
 }
 
 static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
@@ -187,24 +240,13 @@ static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64
 	if ((PT_REGS_PARM2(ctx) & 0xff) != SCOPE_USER)
 		return;
 	thread = bpf_map_lookup_elem(&threads, &tid);
-	range_open(thread, tid, now_ns, object);
+	if (range_open(tid, object, thread && thread->is_attempt))
+		range_emit_kept(thread, tid, now_ns, object);
 	if (!thread)
 		return;
 	thread->has_name = 0;
 	thread->is_attempt = 0;
 	thread_put(thread, tid);
-}
-
-/* The depth was counted on the thread that began the range, which may not be this one. */
-static __always_inline void attempt_object_ended(__u32 begin_tid, __u32 tid, __u64 now_ns)
-{
-	struct thread_state *thread = bpf_map_lookup_elem(&threads, &begin_tid);
-
-	if (thread) {
-		thread->depth = 0;
-		thread_put(thread, begin_tid);
-	}
-	attempt_range_ended(tid, now_ns);
 }
 
 /* RecordFunction::end() runs again from the destructor: only the first one for an object counts. */
@@ -221,7 +263,7 @@ static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 n
 	if (range.flags & OPEN_RECORDED)
 		emit_range_end(tid, now_ns, object);
 	if (range.flags & OPEN_ATTEMPT)
-		attempt_object_ended(range.tid, tid, now_ns);
+		attempt_object_ended(range.tid, object, tid, now_ns);
 }
 
 /*
@@ -231,7 +273,6 @@ static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 n
 static __always_inline void region_begin(__u32 tid, __u64 now_ns, __u64 object, const char *name,
 					 __u32 size)
 {
-	struct open_range range = { .tid = tid, .flags = OPEN_RECORDED };
 	struct wire_range_begin *record;
 	char head[5] = {};
 	long length;
@@ -240,15 +281,11 @@ static __always_inline void region_begin(__u32 tid, __u64 now_ns, __u64 object, 
 		return;
 	if (head[0] != 'T' || head[1] != 'o' || head[2] != 'r' || head[3] != 'c' || head[4] != 'h')
 		return;
-	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
-		loss_count(LOSS_RANGE_TABLE_FULL);
+	if (!range_open(tid, object, false))
 		return;
-	}
-	record = emit_range_reserve(tid, now_ns, object, RANGE_REGION);
-	if (!record) {
-		bpf_map_delete_elem(&open_ranges, &object);
+	record = range_reserve(tid, now_ns, object, RANGE_REGION);
+	if (!record)
 		return;
-	}
 	if (size > sizeof(record->name)) {
 		size = sizeof(record->name);
 		record->header.flags = WIRE_NAME_TRUNCATED;
@@ -258,8 +295,7 @@ static __always_inline void region_begin(__u32 tid, __u64 now_ns, __u64 object, 
 		record->header.flags = WIRE_NAME_UNREADABLE;
 	else
 		record->name_size = length - 1;
-	record->header.size = range_begin_size(record->name_size);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	range_submit(record);
 }
 
 static __always_inline void on_region_cstring(struct pt_regs *ctx, __u32 tid, __u64 now_ns)

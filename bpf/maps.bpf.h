@@ -18,10 +18,11 @@
 /*
  * What a thread is in the middle of. An entry lives only from a name to the range that takes it, or
  * while an attempt's range is open, so threads that end leave nothing behind. Only its own thread
- * touches an entry.
+ * touches an entry, but for the end of an attempt's range on another one.
  */
 struct thread_state {
-	__u32 depth; /* open ranges inside the attempt's range, itself included; 0: none open */
+	__u64 attempt_object; /* the attempt's range that is open; 0: none */
+	__u32 nested;	      /* ranges of the attempt's name that began inside it */
 	__u16 name_size;
 	__u16 name_flags; /* WIRE_NAME_* */
 	__u8 has_name;
@@ -71,8 +72,11 @@ const volatile struct probe_config config;
 /* Shared with the collector. */
 __u64 attempt_state; /* STATE_*; the first value is set before load */
 __u32 check_hits;    /* of PROBE_CHECK */
-__u32 ready_cycle;   /* cycle + 1 whose window probes are attached; written by the collector */
+__u32 ready_cycle;   /* window probes are attached for cycles below; written by the collector */
 struct attempt_slot attempts[ATTEMPT_SLOTS];
+
+__u32 stopped; /* the collector wants no more, or the job has replaced its program */
+__u32 execed;
 
 /* Signs seen since the last attempt ended. */
 __u32 optimizer_ranges;

@@ -18,7 +18,7 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 		__sync_fetch_and_add(&check_hits, 1);
 		return 0;
 	}
-	if (!filter_thread(&tid))
+	if (*(volatile __u32 *)&stopped || !filter_thread(&tid))
 		return 0;
 	switch (kind) {
 	case PROBE_RANGE_NAME:
@@ -30,11 +30,12 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 	case PROBE_RANGE_BEGIN:
 		on_range_begin(ctx, tid, now_ns);
 		break;
-	case PROBE_RANGE_END:
-		on_range_end(ctx, tid, now_ns);
+	case PROBE_RANGE_ENTER:
+		on_range_enter(ctx, tid, now_ns);
 		break;
+	case PROBE_RANGE_END:
 	case PROBE_RANGE_EXIT:
-		on_range_exit(tid, now_ns);
+		on_range_end(ctx, tid, now_ns);
 		break;
 	case PROBE_REGION_CSTRING:
 		on_region_cstring(ctx, tid, now_ns);
@@ -69,6 +70,23 @@ SEC("uprobe")
 int on_probe_single(struct pt_regs *ctx)
 {
 	return dispatch(ctx);
+}
+
+/*
+ * The kernel puts the probes into the new program as well, if it maps the same library: what that
+ * does is not this capture's. A raw tracepoint needs no tracefs.
+ */
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 tid = 0;
+
+	(void)ctx;
+	if (filter_thread(&tid)) {
+		stopped = 1;
+		execed = 1;
+	}
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -15,7 +15,7 @@ enum probe_kind {
 		2,	       /* PyTorch 1.13: the next string is a name only if it is the first */
 	PROBE_RANGE_BEGIN = 3, /* arg0 = RecordFunction *, arg1 = scope */
 	PROBE_RANGE_END = 4,   /* arg0 = RecordFunction * */
-	PROBE_RANGE_EXIT = 5,  /* a Python range ends on this thread; no arguments */
+	PROBE_RANGE_EXIT = 5,  /* arg0 = RecordFunction *, of a Python range alone */
 	PROBE_REGION_CSTRING = 6, /* arg0 = RecordFunction *, arg1 = const char * */
 	PROBE_REGION_VIEW = 7, /* arg0 = RecordFunction *, variant<string_view, ...> on the stack */
 	PROBE_UNSCALE = 8,     /* a gradient scaler looks for overflows */
@@ -23,7 +23,8 @@ enum probe_kind {
 	PROBE_FUSED_STEP = 10,	/* a fused optimizer runs whether or not it skips */
 	PROBE_STEP_ENTRY = 11,	/* the user named this function as the attempt */
 	PROBE_CHECK = 12,	/* the collector finds out how the kernel filters */
-	PROBE_KIND_CNT = 13,
+	PROBE_RANGE_ENTER = 13, /* arg0 = std::string *, arg2 = RecordFunction * */
+	PROBE_KIND_CNT = 14,
 };
 
 /* Where attempts come from. */
@@ -31,13 +32,6 @@ enum step_mode {
 	STEP_AUTO = 0,	/* Optimizer.step#* ranges and the gradient scaler */
 	STEP_RANGE = 1, /* ranges that match the pattern */
 	STEP_ENTRY = 2, /* PROBE_STEP_ENTRY */
-};
-
-/* How the end of a range that makes an attempt is seen. */
-enum range_source {
-	RANGE_BY_EXIT =
-		0, /* PROBE_RANGE_EXIT: hit by Python's ranges alone, cheap enough for wait */
-	RANGE_BY_OBJECT = 1, /* PROBE_RANGE_BEGIN and _END: hit by every autograd node as well */
 };
 
 #define STEP_PATTERN_BYTES 64
@@ -49,8 +43,8 @@ struct probe_config {
 	__u64 pid_namespace_ino;
 	__u32 namespace_pid; /* the job in that namespace */
 	__u32 step_mode;     /* enum step_mode */
-	__u32 range_source;  /* enum range_source */
-	__u32 name_first;    /* take the first string after PROBE_RANGE_NAME_RESET, not the last */
+	__u32 reserved;
+	__u32 name_first; /* take the first string after PROBE_RANGE_NAME_RESET, not the last */
 	__u32 pattern_size;
 	__u32 pattern_is_prefix;
 	char pattern[STEP_PATTERN_BYTES];
@@ -64,7 +58,7 @@ struct probe_config {
 	__u32 tensor_sizes;
 	__u32 tensor_storage;
 	__u32 storage_data;
-	__u32 reserved;
+	__u32 reserved2;
 };
 
 /* One attempt's end. Valid when sequence == index + 1; BPF writes sequence last. */

@@ -83,13 +83,13 @@ static void print_missing(const struct probe_plan *plan)
 /* The catalogue's sums, in hits: what a hit takes is only known by measuring it on this machine. */
 static void print_hits(const struct probe_plan *plan)
 {
-	if (plan->range_source == RANGE_BY_EXIT)
-		printf("predicted hits: wait: 2 per range, 1 to 4 per attempt with a GradScaler; "
-		       "window: 5 per range, 3 per autograd node more\n");
+	if (plan->sees_by_enter)
+		printf("predicted hits: wait: 2 per range, 2 to 5 per attempt with a GradScaler; "
+		       "window: 4 per range, 2 per autograd node more\n");
 	else
-		printf("predicted hits: wait and window: 4 per range, 3 per autograd node, 1 to 4 "
-		       "per attempt with a "
-		       "GradScaler\n");
+		printf("predicted hits: wait and window: 4 per range, 3 per autograd node, 2 to 5 "
+		       "per "
+		       "attempt with a GradScaler\n");
 	printf("a hit takes about a microsecond (ten where the site is `stepped`)\n");
 }
 

@@ -253,7 +253,9 @@ static void on_probes(struct pipeline *pipeline, const struct event *event)
 
 	if (event->probes->duration_ns > *longest_ns)
 		*longest_ns = event->probes->duration_ns;
-	if (!event->probes->is_attached)
+	if (event->probes->is_attached)
+		window_attached(pipeline->window);
+	else
 		window_detached(pipeline->window, event->header->time_ns);
 }
 
@@ -542,8 +544,11 @@ int pipeline_finish(struct pipeline *pipeline, struct byte_sink *terminal,
 	int err;
 
 	*summary = &pipeline->summary;
-	if (!pipeline->has_session)
+	if (!pipeline->has_session) {
+		log_err("the capture does not say whose it is: its first record is missing or "
+			"damaged");
 		return -ENOEXEC;
+	}
 	err = analyze_rest(pipeline);
 	if (err)
 		return err;

@@ -36,8 +36,9 @@
 #define POLL_MS 20
 #define POLL_TAIL_MS 1
 #define LIVENESS_INTERVAL_NS (100 * MS)
-#define TAIL_NS (50 * MS) /* for ranges that are open when the window closes */
-#define AFTER_ATTEMPTS 3  /* watched after the window, as an honest clock */
+#define TAIL_NS (50 * MS)	 /* for ranges that are open when the window closes */
+#define SHORT_WAIT_NS (250 * MS) /* taking probes off takes 30 to 100 ms */
+#define AFTER_ATTEMPTS 3	 /* watched after the window, as an honest clock */
 #define AFTER_MIN_NS (500 * MS)
 #define AFTER_MAX_NS (30000 * MS)
 
@@ -56,7 +57,7 @@ struct session {
 	uint64_t started_ns;
 	uint64_t liveness_ns;
 	bool window_attached;
-	uint32_t ready_cycle;	 /* cycle + 1 that the programs were told about */
+	uint32_t ready_cycle;	 /* cycles below it have their probes, as the programs know */
 	uint64_t tail_until_ns;	 /* 0: no tail */
 	uint64_t after_until_ns; /* 0: not yet in the after phase */
 	uint32_t after_from;	 /* attempts seen when it began */
@@ -221,27 +222,43 @@ static void session_close(struct session *session)
 		close(session->signal_fd);
 }
 
+static void set_ready(struct session *session, uint32_t cycle_end)
+{
+	if (session->ready_cycle >= cycle_end)
+		return;
+	session->ready_cycle = cycle_end;
+	probes_set_ready(session->probes, cycle_end);
+}
+
 /* Attaches the window's probes where the phase wants them, and tells the programs so. */
 static int attach_window(struct session *session)
 {
 	uint64_t state = probes_state(session->probes), start_ns = clock_monotonic_ns();
 	uint32_t phase = STATE_PHASE(state), cycle = STATE_CYCLE(state);
-	int err = 0;
+	bool is_new = !session->window_attached;
+	int err;
 
 	if (phase != PHASE_WARMUP && phase != PHASE_ACTIVE)
 		return 0;
-	if (!session->window_attached) {
-		err = probes_attach(session->probes, PROBE_GROUP_WINDOW);
-		if (err)
-			return err;
-		session->window_attached = true;
-	}
-	if (session->ready_cycle == cycle + 1)
+	err = is_new ? probes_attach(session->probes, PROBE_GROUP_WINDOW) : 0;
+	if (err)
+		return err;
+	session->window_attached = true;
+	/* Without a wait the probes stay for all cycles. */
+	set_ready(session, session->options->wait ? cycle + 1 : PLAN_REPEAT_MAX + 1);
+	if (!is_new)
 		return 0;
-	session->ready_cycle = cycle + 1;
-	probes_set_ready(session->probes, cycle);
 	log_debug("window probes attached");
 	return session_record_probes(true, start_ns, pipeline_sink(session->pipeline));
+}
+
+/* Is the wait of the coming cycle over before the probes could be off and on again? */
+static bool is_short_wait(const struct session *session, uint32_t phase)
+{
+	uint64_t last_ns;
+
+	pipeline_attempts(session->pipeline, &last_ns);
+	return phase == PHASE_WAIT && last_ns && session->options->wait * last_ns < SHORT_WAIT_NS;
 }
 
 /* Ranges that were open when the window closed get a moment to end. */
@@ -283,6 +300,10 @@ static int follow_phase(struct session *session, uint64_t now_ns, enum wire_stop
 
 	if (phase == PHASE_WARMUP || phase == PHASE_ACTIVE)
 		return 0;
+	if (session->window_attached && is_short_wait(session, phase)) {
+		set_ready(session, STATE_CYCLE(state) + 1);
+		return 0;
+	}
 	err = detach_window(session, now_ns);
 	if (err || phase != PHASE_AFTER || session->window_attached)
 		return err;
@@ -295,6 +316,8 @@ static enum wire_stop check_liveness(struct session *session, uint64_t now_ns)
 {
 	if (target_has_exited(session->target))
 		return STOP_TARGET_EXITED;
+	if (probes_execed(session->probes))
+		return STOP_TARGET_EXEC;
 	if (now_ns < session->liveness_ns + LIVENESS_INTERVAL_NS)
 		return STOP_NONE;
 	session->liveness_ns = now_ns;
@@ -380,7 +403,7 @@ static int run_loop(struct session *session, enum wire_stop *stop)
 static int end_capture(struct session *session, enum wire_stop stop)
 {
 	struct record_sink *sink = pipeline_sink(session->pipeline);
-	uint64_t counts[LOSS_CAUSE_CNT] = { 0 }, stop_ns = clock_monotonic_ns();
+	uint64_t counts[LOSS_CAUSE_CNT] = { 0 }, stop_ns = probes_stop(session->probes);
 	int err;
 
 	probes_detach(session->probes, PROBE_GROUP_WINDOW);

@@ -12,6 +12,7 @@ struct window {
 	uint64_t lost;
 	bool is_active;
 	uint64_t first_start_ns, start_ns, end_ns, total_ns;
+	bool has_probes;
 	uint64_t detached_ns;
 };
 
@@ -106,7 +107,8 @@ int window_attempt(struct window *window, const struct event *event)
 	attempt->cycle = record->cycle;
 	attempt->phase = record->phase;
 	attempt->outcome = record->outcome;
-	attempt->is_disturbed = is_unwatched(attempt) && start_ns < window->detached_ns;
+	attempt->is_disturbed =
+		is_unwatched(attempt) && (window->has_probes || start_ns < window->detached_ns);
 	/* A lost boundary may have been the one into the window. */
 	if (record->phase == PHASE_ACTIVE && !window->is_active)
 		open_window(window, start_ns ? start_ns : now_ns);
@@ -117,10 +119,16 @@ int window_attempt(struct window *window, const struct event *event)
 	return 0;
 }
 
+void window_attached(struct window *window)
+{
+	window->has_probes = true;
+}
+
 void window_detached(struct window *window, uint64_t now_ns)
 {
 	size_t i;
 
+	window->has_probes = false;
 	window->detached_ns = now_ns;
 	for (i = window->count; i-- > 0 && is_unwatched(&window->attempts[i]);)
 		window->attempts[i].is_disturbed = true;

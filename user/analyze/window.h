@@ -17,7 +17,11 @@ void window_free(struct window *window); /* NULL is legal */
 /* A WIRE_ATTEMPT event. Missing indices are filled in as lost. -EPROTO: an index that cannot be. */
 int window_attempt(struct window *window, const struct event *event);
 
-/* The window's probes were gone at now_ns: what ran until then after a window is disturbed. */
+/*
+ * The window's probes have been put on, or are gone: attempts outside of the window that ran with
+ * them, or while they came off, are disturbed.
+ */
+void window_attached(struct window *window);
 void window_detached(struct window *window, uint64_t now_ns);
 
 /* Recording is on: between a boundary into active and the one out of it. */

@@ -17,6 +17,7 @@
 
 #include "attach/kernel_check.h"
 #include "attach/process.h"
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "trace.skel.h"
@@ -34,6 +35,7 @@ struct probes {
 	bool is_attached[PROBE_GROUP_CNT];
 	struct hashmap *linked_threads[PROBE_GROUP_CNT]; /* thread mode */
 	struct bpf_link *check_link;
+	struct bpf_link *exec_link; /* NULL: an exec is noticed by looking */
 };
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *format, va_list args)
@@ -204,6 +206,7 @@ int probes_open(struct probes **out, const struct probe_plan *plan,
 		probes_close(probes);
 		return err;
 	}
+	probes->exec_link = bpf_program__attach(probes->skeleton->progs.on_exec);
 	*out = probes;
 	return 0;
 }
@@ -219,6 +222,7 @@ void probes_close(struct probes *probes)
 		hashmap_free(probes->linked_threads[group]);
 	}
 	bpf_link__destroy(probes->check_link);
+	bpf_link__destroy(probes->exec_link);
 	trace_bpf__destroy(probes->skeleton);
 	free(probes);
 }
@@ -365,9 +369,20 @@ int probes_ring_fd(const struct probes *probes)
 	return bpf_map__fd(probes->skeleton->maps.events);
 }
 
-void probes_set_ready(struct probes *probes, uint32_t cycle)
+void probes_set_ready(struct probes *probes, uint32_t cycle_end)
 {
-	__atomic_store_n(&probes->skeleton->bss->ready_cycle, cycle + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&probes->skeleton->bss->ready_cycle, cycle_end, __ATOMIC_RELEASE);
+}
+
+uint64_t probes_stop(struct probes *probes)
+{
+	__atomic_store_n(&probes->skeleton->bss->stopped, 1, __ATOMIC_SEQ_CST);
+	return clock_monotonic_ns();
+}
+
+bool probes_execed(const struct probes *probes)
+{
+	return *(volatile uint32_t *)&probes->skeleton->bss->execed;
 }
 
 uint64_t probes_state(const struct probes *probes)

@@ -39,8 +39,15 @@ int probes_follow_threads(struct probes *probes);
 
 int probes_ring_fd(const struct probes *probes);
 
-/* The window's probes of this cycle are in place: warmup may be counted. */
-void probes_set_ready(struct probes *probes, uint32_t cycle);
+/* The window's probes are in place for the cycles below this number: their warmup may be counted.
+ */
+void probes_set_ready(struct probes *probes, uint32_t cycle_end);
+
+/* The programs record nothing from now on. Returns the time: what they recorded is older. */
+uint64_t probes_stop(struct probes *probes);
+
+/* The job has replaced its program. */
+bool probes_execed(const struct probes *probes);
 
 /* Where the plan stands (STATE_* of probe_config.h) and the log of attempts, both written by BPF.
  */

@@ -83,10 +83,14 @@ static void plan_function(struct search *search, const struct catalog_row *row,
 	uint64_t file_offset;
 
 	if (!code ||
-	    probe_site_entry(code, symbol->size_bytes, symbol->address, !row->needs_no_arguments,
-			     &site) ||
+	    probe_site_entry(code, symbol->size_bytes, symbol->address,
+			     !row->needs_no_arguments && !row->needs_tail_jump, &site) ||
 	    elf_image_file_offset(search->image, site.address, &file_offset)) {
 		log_debug("%s: no place for a probe in %s", row->point, symbol->name);
+		return;
+	}
+	if (row->needs_tail_jump && site.kind != PROBE_SITE_JUMP) {
+		log_debug("%s: %s is not of the known shape", row->point, symbol->name);
 		return;
 	}
 	if (is_planned(search->plan, row, file_offset))
@@ -148,8 +152,7 @@ static const struct planned_site *find_kind(const struct probe_plan *plan, enum 
  */
 static bool is_optional(const struct catalog_row *row)
 {
-	return row->kind == PROBE_FUSED_STEP || row->kind == PROBE_RANGE_EXIT ||
-	       row->kind == PROBE_RANGE_NAME_RESET;
+	return row->kind == PROBE_FUSED_STEP || row->kind == PROBE_RANGE_NAME_RESET;
 }
 
 static void add_missing(struct probe_plan *plan, const struct wanted *wanted, size_t wanted_count)
@@ -200,33 +203,59 @@ static size_t want(struct wanted *wanted, const struct target *target, const str
 	return count;
 }
 
+static bool is_wanted_way(enum probe_kind kind, bool by_enter)
+{
+	switch (kind) {
+	case PROBE_RANGE_ENTER:
+	case PROBE_RANGE_EXIT:
+		return by_enter;
+	case PROBE_RANGE_NAME:
+	case PROBE_RANGE_NAME_RESET:
+	case PROBE_RANGE_BEGIN:
+		return !by_enter;
+	default:
+		return true;
+	}
+}
+
+/* There are two ways to see a range; the sites of the other one are not probed. */
+static void choose_way(struct probe_plan *plan)
+{
+	size_t kept = 0, i;
+
+	plan->sees_by_enter =
+		find_kind(plan, PROBE_RANGE_ENTER) && find_kind(plan, PROBE_RANGE_EXIT);
+	for (i = 0; i < plan->count; i++) {
+		if (is_wanted_way(plan->sites[i].kind, plan->sees_by_enter))
+			plan->sites[kept++] = plan->sites[i];
+	}
+	plan->count = kept;
+}
+
 /* What counts attempts stays attached; the rest only from warmup on. */
 static enum probe_group group_of(const struct probe_plan *plan, const struct step_spec *step,
 				 enum probe_kind kind)
 {
 	switch (kind) {
-	case PROBE_STEP_ENTRY:
-	case PROBE_UNSCALE:
-	case PROBE_SCALE_UPDATE:
-	case PROBE_FUSED_STEP:
-	case PROBE_RANGE_NAME:
-	case PROBE_RANGE_NAME_RESET:
-	case PROBE_RANGE_EXIT:
-		return PROBE_GROUP_STEP;
 	case PROBE_RANGE_BEGIN:
 	case PROBE_RANGE_END:
-		return plan->range_source == RANGE_BY_OBJECT && step->mode != STEP_ENTRY
-			       ? PROBE_GROUP_STEP
-			       : PROBE_GROUP_WINDOW;
-	default:
+		/* By enter and exit, end() is only for ranges that end otherwise, and for regions.
+		 */
+		return plan->sees_by_enter || step->mode == STEP_ENTRY ? PROBE_GROUP_WINDOW
+								       : PROBE_GROUP_STEP;
+	case PROBE_REGION_CSTRING:
+	case PROBE_REGION_VIEW:
 		return PROBE_GROUP_WINDOW;
+	default:
+		return PROBE_GROUP_STEP;
 	}
 }
 
 static int check_countable(const struct probe_plan *plan, const struct step_spec *step)
 {
-	bool has_ends = find_kind(plan, PROBE_RANGE_EXIT) ||
-			(find_kind(plan, PROBE_RANGE_BEGIN) && find_kind(plan, PROBE_RANGE_END));
+	bool has_ranges = plan->sees_by_enter ||
+			  (find_kind(plan, PROBE_RANGE_NAME) &&
+			   find_kind(plan, PROBE_RANGE_BEGIN) && find_kind(plan, PROBE_RANGE_END));
 
 	if (step->mode == STEP_ENTRY) {
 		if (find_kind(plan, PROBE_STEP_ENTRY))
@@ -237,7 +266,7 @@ static int check_countable(const struct probe_plan *plan, const struct step_spec
 			step->symbol, step->library[0] ? step->library : "libtorch_cpu.so");
 		return -ENOENT;
 	}
-	if (find_kind(plan, PROBE_RANGE_NAME) && has_ends)
+	if (has_ranges)
 		return 0;
 	log_err("nothing is left to count attempts with: this build of PyTorch (%s) lacks the "
 		"functions that ranges "
@@ -263,7 +292,7 @@ int probe_plan_make(struct probe_plan *plan, const struct target *target,
 	if (err)
 		return err;
 	add_missing(plan, wanted, search.wanted_count);
-	plan->range_source = find_kind(plan, PROBE_RANGE_EXIT) ? RANGE_BY_EXIT : RANGE_BY_OBJECT;
+	choose_way(plan);
 	plan->name_first = find_kind(plan, PROBE_RANGE_NAME_RESET) != NULL;
 	for (i = 0; i < plan->count; i++)
 		plan->sites[i].group = group_of(plan, step, plan->sites[i].kind);
@@ -274,7 +303,7 @@ void probe_plan_configure(const struct probe_plan *plan, const struct step_spec 
 			  struct probe_config *config)
 {
 	config->step_mode = step->mode;
-	config->range_source = plan->range_source;
+
 	config->name_first = plan->name_first;
 	config->pattern_size = (__u32)strlen(step->pattern);
 	config->pattern_is_prefix = step->pattern_is_prefix;

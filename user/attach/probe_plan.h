@@ -43,7 +43,7 @@ struct planned_site {
 struct probe_plan {
 	struct planned_site sites[PLANNED_SITES_MAX];
 	size_t count;
-	enum range_source range_source;
+	bool sees_by_enter; /* ranges by Python's enter and exit, not by every RecordFunction */
 	bool name_first;
 	const struct target *target;
 };

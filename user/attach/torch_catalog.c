@@ -42,16 +42,26 @@ static const struct catalog_row rows[] = {
 	},
 	{
 		/* Static, so in .symtab alone: the wheels have it, stripped builds do not. */
+		.kind = PROBE_RANGE_ENTER,
+		.point = "range enter",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN5torch8autograd8profilerL21record_function_enterE",
+			      "_ZN5torch8autograd8profiler21record_function_enterE" },
+		.since = TORCH_RELEASE(2, 0),
+		.hits = "once per record_function range",
+		.cost = "the cheap way to see ranges: without it every autograd node is hit too",
+	},
+	{
 		.kind = PROBE_RANGE_EXIT,
 		.point = "range exit",
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN5torch8autograd8profilerL24record_function_exit_newE",
 			      "_ZN5torch8autograd8profiler24record_function_exit_newE" },
-		.needs_no_arguments = true,
+		/* It ends in a jump to RecordFunction::end(), with end's argument in place. */
+		.needs_tail_jump = true,
 		.since = TORCH_RELEASE(2, 0),
 		.hits = "once per record_function range",
-		.cost = "the cheap end of an attempt: wait costs three more hits per range and "
-			"autograd node",
+		.cost = "the cheap way to see ranges: without it every autograd node is hit too",
 	},
 	{
 		.kind = PROBE_RANGE_BEGIN,

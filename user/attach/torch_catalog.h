@@ -20,6 +20,7 @@ struct catalog_row {
 	/* The mangled name begins so: string ABI and optional's spelling change behind it. */
 	const char *prefixes[CATALOG_PREFIXES_MAX];
 	bool is_family;		 /* every function that matches, not the first one */
+	bool needs_tail_jump;	 /* only the jump into another function that ends it will do */
 	bool needs_no_arguments; /* a site behind changed argument registers will do */
 	/* Releases for which the row is right; 0: no bound. Both are inclusive. */
 	torch_release since, until;

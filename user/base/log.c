@@ -20,7 +20,7 @@ void log_set_level(enum log_level level)
 void log_message(enum log_level level, const char *format, ...)
 {
 	static const char *const prefix[] = { "tpbpf: error: ", "tpbpf: warning: ", "tpbpf: ",
-					      "tpbpf: debug: " };
+					      "tpbpf: " };
 	char message[1024], clean[1024], line[1100];
 	va_list args;
 

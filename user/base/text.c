@@ -71,10 +71,31 @@ size_t text_utf8_length(const char *from, size_t limit_bytes)
 	return length;
 }
 
-/* U+0080 to U+009F steer terminals as well. */
-static bool is_c1_control(const char *from, size_t length)
+/*
+ * Characters that are valid and yet steer a terminal or break a line: U+0080 to U+009F, the marks
+ * and overrides of writing direction, line and paragraph separators.
+ */
+static bool steers_terminal(const char *from, size_t length)
 {
-	return length == 2 && (unsigned char)from[0] == 0xc2 && (unsigned char)from[1] < 0xa0;
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{ 0x80, 0x9f },	    { 0x61c, 0x61c },	{ 0x200e, 0x200f },
+		{ 0x2028, 0x202e }, { 0x2066, 0x2069 }, { 0xfeff, 0xfeff },
+	};
+	uint32_t code = 0, unused;
+	size_t i;
+
+	if (length < 2)
+		return false;
+	utf8_lead((unsigned char)from[0], &code, &unused);
+	for (i = 1; i < length; i++)
+		code = code << 6 | ((unsigned char)from[i] & 0x3f);
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	}
+	return false;
 }
 
 char *text_printable(char *to, size_t size_bytes, const char *from)
@@ -85,7 +106,7 @@ char *text_printable(char *to, size_t size_bytes, const char *from)
 		size_t length = text_utf8_length(from, left);
 		bool bad = !length ||
 			   (length == 1 && ((unsigned char)*from < 0x20 || *from == 0x7f)) ||
-			   is_c1_control(from, length);
+			   steers_terminal(from, length);
 
 		if (!length)
 			length = 1;

@@ -68,6 +68,21 @@ static int put_state(struct byte_sink *out, const struct summary *summary)
 	return err ? err : print(out, "\n");
 }
 
+static int put_warmup(struct byte_sink *out, const struct summary *summary)
+{
+	uint64_t warmup = 0, planned = summary->session->plan.warmup;
+	size_t i;
+
+	for (i = 0; i < summary->attempt_count && summary->attempts[i].phase < PHASE_ACTIVE; i++)
+		warmup += summary->attempts[i].phase == PHASE_WARMUP;
+	if (summary->state == WINDOW_NO_CAPTURE || warmup <= planned)
+		return 0;
+	return print(out,
+		     "note: warmup lasted %" PRIu64 " attempts for %" PRIu64
+		     ", until the probes were in place\n",
+		     warmup, planned);
+}
+
 static int put_no_attempts(struct byte_sink *out, const struct summary *summary)
 {
 	if (summary->attempt_count)
@@ -200,7 +215,8 @@ static int put_files(struct byte_sink *out, const struct summary *summary)
 static int terminal_finish(struct byte_sink *out, const struct summary *summary)
 {
 	static int (*const parts[])(struct byte_sink *, const struct summary *) = {
-		put_state, put_no_attempts, put_times, put_top, put_loss, put_not_seen, put_files,
+		put_state, put_warmup, put_no_attempts, put_times,
+		put_top,   put_loss,   put_not_seen,	put_files,
 	};
 	size_t i;
 	int err = 0;

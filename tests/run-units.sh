@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs every unit test program of a directory. RUNNER: a command to run them under (valgrind ...).
+# The last line is "N passed, N failed, N skipped"; the numbers are test functions.
+set -eu
+directory=$1
+read -ra runner <<<"${RUNNER:-}"
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+count() { # PATTERN: how many of cmocka's lines
+	grep -c "$1" "$log" || true
+}
+
+for test in "$directory"/test_*; do
+	[ -x "$test" ] && [ ! -d "$test" ] || continue
+	case $test in *.d) continue ;; esac
+	rc=0
+	"${runner[@]}" "$test" </dev/null >"$log" 2>&1 || rc=$?
+	ok=$(count '^\[       OK \]')
+	bad=$(count '^\[  FAILED  \] [^0-9]')
+	passed=$((passed + ok))
+	skipped=$((skipped + $(count '^\[  SKIPPED \] [^0-9]')))
+	if [ "$rc" -ne 0 ]; then
+		# A crash ends the program before cmocka says anything.
+		failed=$((failed + (bad > 0 ? bad : 1)))
+		printf 'FAIL  %s (exit %d)\n' "$(basename "$test")" "$rc"
+		grep -v '^\[ *\(RUN\|OK\) *\]' "$log" | tail -n 40 | sed 's/^/      | /'
+	elif [ "$ok" -eq 0 ]; then
+		failed=$((failed + 1))
+		printf 'FAIL  %s ran no test\n' "$(basename "$test")"
+	else
+		printf 'ok    %s (%d)\n' "$(basename "$test")" "$ok"
+	fi
+done
+printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

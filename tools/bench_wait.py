@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What the wait phase costs a job: its median step time with the attempt probes attached against unwatched.
+
+Runs the bundled model in an endless loop, attaches tpbpf with a wait that never ends, detaches it, and so on in
+alternating windows of one run, since machines drift. The job times its own steps. Prints the medians of each pair of
+windows and the median of their ratios.
+
+    tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H]
+"""
+import argparse
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+JOB = """
+import sys, time, torch
+torch.manual_seed(0)
+torch.set_num_threads(1)
+hidden = int(sys.argv[1])
+model = torch.nn.Sequential(torch.nn.Linear(512, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, 10))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+loss_of = torch.nn.CrossEntropyLoss()
+x, y = torch.randn(64, 512), torch.randint(0, 10, (64,))
+out = open(sys.argv[2], "w", buffering=1 << 16)
+before = time.monotonic_ns()
+while True:
+    with torch.profiler.record_function("train_step"):
+        optimizer.zero_grad()
+        loss_of(model(x), y).backward()
+        optimizer.step()
+    now = time.monotonic_ns()
+    out.write("%d %d\\n" % (now, now - before))
+    before = now
+"""
+
+
+def interpreter():
+    try:
+        with open(os.path.join(ROOT, "build", "python")) as f:
+            return f.read().strip()
+    except OSError:
+        return sys.executable
+
+
+def median_between(path, begin_ns, end_ns):
+    with open(path) as f:
+        rows = [line.split() for line in f if line.endswith("\n")]
+    steps = [int(d) for t, d in rows if begin_ns <= int(t) - int(d) and int(t) <= end_ns]
+    return statistics.median(steps), len(steps)
+
+
+def attach(pid, directory):
+    tpbpf = subprocess.Popen([os.path.join(ROOT, "build", "tpbpf"), "-p", str(pid), "--wait", "1000000", "-o", directory],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for line in tpbpf.stderr:
+        if line.startswith("tpbpf: attached to"):
+            return tpbpf
+    raise SystemExit("tpbpf did not attach; run as root")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--python", default=interpreter())
+    p.add_argument("--windows", type=int, default=12)
+    p.add_argument("--seconds", type=float, default=2.0)
+    p.add_argument("--hidden", type=int, default=512)
+    opt = p.parse_args()
+    ratios = []
+    with tempfile.TemporaryDirectory() as work:
+        steps = os.path.join(work, "steps")
+        job = subprocess.Popen([opt.python, "-c", JOB, str(opt.hidden), steps])
+        try:
+            time.sleep(5)
+            windows = []
+            for i in range(opt.windows):
+                begin = time.monotonic_ns()
+                time.sleep(opt.seconds)
+                unwatched = (begin, time.monotonic_ns())
+                tpbpf = attach(job.pid, os.path.join(work, f"out{i}"))
+                time.sleep(0.2)
+                begin = time.monotonic_ns()
+                time.sleep(opt.seconds)
+                attached = (begin, time.monotonic_ns())
+                tpbpf.send_signal(signal.SIGINT)
+                tpbpf.wait()
+                time.sleep(0.2)
+                windows.append((unwatched, attached))
+            time.sleep(1)
+        finally:
+            job.send_signal(signal.SIGKILL)
+            job.wait()
+        for unwatched, attached in windows:
+            before, count = median_between(steps, *unwatched)
+            during, watched_count = median_between(steps, *attached)
+            ratios.append(during / before)
+            print(f"unwatched {before / 1e3:9.1f} us ({count} steps)   wait probes {during / 1e3:9.1f} us "
+                  f"({watched_count} steps)   ratio {during / before:.4f}")
+    print(f"median ratio {statistics.median(ratios):.4f} over {len(ratios)} pairs of windows")
+
+
+main()
