@@ -36,7 +36,7 @@ static void print_window(const struct options *options)
 	printf("window: skip %u, then wait %u%s, warmup %u, active %u, %s%s; a step is %s\n",
 	       options->skip_first, options->wait,
 	       options->skip_first_wait ? " (not the first time)" : "", options->warmup,
-	       options->active, cycles, timeout, options->step_text);
+	       options->active, cycles, timeout, options->step.text);
 }
 
 static void print_site(const struct planned_site *site)

@@ -138,27 +138,27 @@ static int set_operator(struct step_spec *step, const char *name)
 	return -EINVAL;
 }
 
-static void set_step_auto(struct options *options)
+static void set_step_auto(struct step_spec *step)
 {
-	memset(&options->step, 0, sizeof(options->step));
-	options->step.mode = STEP_AUTO;
-	options->step.pattern_is_prefix = true;
-	text_copy(options->step.pattern, sizeof(options->step.pattern), "Optimizer.step#");
+	*step = (struct step_spec){ .mode = STEP_AUTO, .pattern_is_prefix = true, .text = "auto" };
+	text_copy(step->pattern, sizeof(step->pattern), "Optimizer.step#");
 }
 
 static int set_step(struct options *options, const char *text)
 {
-	set_step_auto(options);
-	options->step_text = text;
-	if (!strcmp(text, "auto"))
+	struct step_spec *step = &options->step;
+
+	if (!strcmp(text, "auto")) {
+		set_step_auto(step);
 		return 0;
-	memset(&options->step, 0, sizeof(options->step));
+	}
+	*step = (struct step_spec){ .text = text };
 	if (text_has_prefix(text, "range:"))
-		return set_range(&options->step, text + strlen("range:"));
+		return set_range(step, text + strlen("range:"));
 	if (text_has_prefix(text, "op:"))
-		return set_operator(&options->step, text + strlen("op:"));
+		return set_operator(step, text + strlen("op:"));
 	if (text_has_prefix(text, "symbol:"))
-		return set_symbol(&options->step, text + strlen("symbol:"));
+		return set_symbol(step, text + strlen("symbol:"));
 	log_err("--step: '%.60s' is not auto, range:NAME, op:NAME or symbol:LIBRARY:SYMBOL", text);
 	return -EINVAL;
 }
@@ -309,10 +309,8 @@ int options_parse(struct options *options, int argc, char **argv)
 {
 	int i, err = 0;
 
-	*options = (struct options){
-		.wait = 2, .warmup = 1, .active = 3, .repeat = 1, .step_text = "auto"
-	};
-	set_step_auto(options);
+	*options = (struct options){ .wait = 2, .warmup = 1, .active = 3, .repeat = 1 };
+	set_step_auto(&options->step);
 	keep_command_line(options, argc, argv);
 	for (i = 1; i < argc && !err; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {

@@ -25,7 +25,6 @@ struct options {
 	uint32_t skip_first, skip_first_wait, wait, warmup, active, repeat;
 	uint32_t timeout_s; /* 0: none */
 	struct step_spec step;
-	const char *step_text; /* as the user wrote it */
 	enum attach_mode attach;
 	bool describe, keep_raw, verbose;
 	char command_line[1024];

@@ -33,7 +33,7 @@ static void fill_plan(const struct options *options, struct wire_plan *plan)
 	plan->active = options->active;
 	plan->repeat = options->repeat;
 	plan->timeout_s = options->timeout_s;
-	text_copy(plan->step_source, sizeof(plan->step_source), options->step_text);
+	text_copy(plan->step_source, sizeof(plan->step_source), options->step.text);
 }
 
 int session_record_begin(const struct options *options, const struct target *target,

@@ -260,10 +260,9 @@ static int check_countable(const struct probe_plan *plan, const struct step_spec
 	if (step->mode == STEP_ENTRY) {
 		if (find_kind(plan, PROBE_STEP_ENTRY))
 			return 0;
-		log_err("--step: this job has no function %s in %s; an overload is written as "
-			"add.Tensor, and a "
-			"library must be mapped by the job",
-			step->symbol, step->library[0] ? step->library : "libtorch_cpu.so");
+		log_err("--step %s: this job has no such function; an overload is written as "
+			"add.Tensor, and a library must be mapped by the job",
+			step->text);
 		return -ENOENT;
 	}
 	if (has_ranges)

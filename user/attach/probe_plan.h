@@ -15,6 +15,7 @@ struct step_spec {
 	enum step_mode mode;
 	char pattern[STEP_PATTERN_BYTES]; /* STEP_RANGE, and STEP_AUTO's own */
 	bool pattern_is_prefix;
+	const char *text; /* as the user wrote it */
 	char library[64]; /* STEP_ENTRY: file name of the library; empty: libtorch_cpu */
 	char symbol[256]; /* STEP_ENTRY: mangled name, or its beginning for an operator */
 	bool symbol_is_prefix;

@@ -287,24 +287,55 @@ void target_close(struct target *target)
 	free(target);
 }
 
+/* Who holds a lock on the file behind fd, by /proc/locks; 0: not found, or in another namespace. */
+static pid_t lock_holder(int fd)
+{
+	char line[256], wanted[32];
+	struct stat stat_buffer;
+	pid_t holder = 0;
+	FILE *file;
+
+	file = fstat(fd, &stat_buffer) ? NULL : fopen("/proc/locks", "re");
+	if (!file)
+		return 0;
+	/* "1: FLOCK  ADVISORY  WRITE 4242 00:16:4026532 0 EOF" */
+	snprintf(wanted, sizeof(wanted), ":%llu ", (unsigned long long)stat_buffer.st_ino);
+	while (!holder && fgets(line, sizeof(line), file)) {
+		const char *mode = strstr(line, "WRITE ");
+
+		if (mode && strstr(line, "FLOCK") && strstr(mode, wanted))
+			holder = (pid_t)strtol(mode + strlen("WRITE "), NULL, 10);
+	}
+	fclose(file);
+	return holder;
+}
+
+static int refuse_locked(const struct target *target)
+{
+	pid_t holder = lock_holder(target->lock_fd);
+
+	if (holder > 0)
+		log_err("pid %d: another tpbpf, pid %d, is capturing this job; wait until it is "
+			"done or end it",
+			target->pid, holder);
+	else
+		log_err("pid %d: another tpbpf is capturing this job; wait until it is done or end "
+			"it",
+			target->pid);
+	return -EBUSY;
+}
+
 int target_lock(struct target *target)
 {
 	char path[32];
-	int err = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d", target->pid);
 	target->lock_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (target->lock_fd < 0)
 		return refuse(target->pid, errno == ENOENT ? -ESRCH : -errno);
-	if (flock(target->lock_fd, LOCK_EX | LOCK_NB))
-		err = -errno;
-	if (err == -EWOULDBLOCK) {
-		log_err("pid %d: another tpbpf is capturing this job; wait until it is done or end "
-			"it",
-			target->pid);
-		return -EBUSY;
-	}
-	return err;
+	if (!flock(target->lock_fd, LOCK_EX | LOCK_NB))
+		return 0;
+	return errno == EWOULDBLOCK ? refuse_locked(target) : -errno;
 }
 
 bool target_has_exited(const struct target *target)
