@@ -217,7 +217,7 @@ static int on_clock(struct pipeline *pipeline, const struct event *event)
 
 static int on_attempt(struct pipeline *pipeline, const struct event *event)
 {
-	bool was_active = window_is_active(pipeline->window);
+	uint64_t start_before_ns = window_last_start_ns(pipeline->window);
 	const struct attempt *attempt;
 	size_t index;
 	int err = window_attempt(pipeline->window, event);
@@ -226,7 +226,8 @@ static int on_attempt(struct pipeline *pipeline, const struct event *event)
 		pipeline->summary.loss[LOSS_BAD_RECORD]++;
 		return 0;
 	}
-	if (!err && !was_active && window_is_active(pipeline->window)) {
+	/* It may have opened and closed at once: its first boundary was lost. */
+	if (!err && window_last_start_ns(pipeline->window) != start_before_ns) {
 		err = spans_close_open(pipeline->spans, window_last_end_ns(pipeline->window));
 		open_trace(pipeline);
 	}
@@ -320,7 +321,7 @@ static int new_stages(struct pipeline *pipeline)
 	if (!err)
 		err = window_new(&pipeline->window);
 	if (!err)
-		err = op_stats_new(&pipeline->stats, pipeline->names);
+		err = op_stats_new(&pipeline->stats);
 	if (!err)
 		err = step_marks_new(&pipeline->marks, pipeline->step_names, &pipeline->spans_out);
 	if (!err)

@@ -288,7 +288,7 @@ static bool after_is_over(struct session *session, uint32_t seen, uint64_t now_n
 			now_ns + (budget_ns < AFTER_MAX_NS ? budget_ns : AFTER_MAX_NS);
 		session->after_from = seen;
 	}
-	return now_ns >= session->after_until_ns || seen - session->after_from >= AFTER_ATTEMPTS;
+	return now_ns >= session->after_until_ns || seen - session->after_from > AFTER_ATTEMPTS;
 }
 
 /* Takes the probes off when the phase asks for it. *stop: the window is finished. */

@@ -2,13 +2,13 @@
 #ifndef ANALYZE_OP_STATS_H
 #define ANALYZE_OP_STATS_H
 
-#include "base/name_table.h"
 #include "model/sink.h"
 #include "model/summary.h"
 
 struct op_stats;
 
-int op_stats_new(struct op_stats **out, struct name_table *names);
+/* Spans bring names of one name table: equal names are equal pointers. */
+int op_stats_new(struct op_stats **out);
 void op_stats_free(struct op_stats *stats); /* NULL is legal */
 
 /* ProfilerStep#N of any N is one row, ProfilerStep*, as torch.profiler has it. */

@@ -222,16 +222,16 @@ int spans_end(struct spans *spans, const struct event *event)
 
 static int close_thread(struct spans *spans, struct thread_spans *thread, uint64_t end_ns)
 {
-	/* A range cannot end before one that it encloses. */
-	uint64_t thread_end_ns = thread->last_end_ns > end_ns ? thread->last_end_ns : end_ns;
 	struct open_span *open, *outer;
 
 	for (open = thread->innermost; open; open = outer) {
+		/* A range cannot end before one that it encloses. */
+		uint64_t span_end_ns = thread->last_end_ns > end_ns ? thread->last_end_ns : end_ns;
 		int err;
 
 		outer = open->outer;
 		hashmap_remove(spans->by_object, open->object);
-		err = finish(spans, open, thread_end_ns, false);
+		err = finish(spans, open, span_end_ns, false);
 		if (err)
 			return err;
 	}

@@ -126,8 +126,10 @@ int step_marks_attempt(struct step_marks *marks, const struct spans *spans,
 		last->pending_id = 0;
 	}
 	marks->attempt_tid = event->header->tid;
-	if (event->attempt->phase != PHASE_ACTIVE || !start_ns)
+	if (event->attempt->phase != PHASE_ACTIVE || !start_ns) {
+		marks->running_child_ns = 0;
 		return 0;
+	}
 	if (last && last->index + 1 == event->attempt->index)
 		last_boundary_ns = start_ns;
 	mark_start_ns = start_after(marks, start_ns, last_boundary_ns);

@@ -126,12 +126,8 @@ void window_attached(struct window *window)
 
 void window_detached(struct window *window, uint64_t now_ns)
 {
-	size_t i;
-
 	window->has_probes = false;
 	window->detached_ns = now_ns;
-	for (i = window->count; i-- > 0 && is_unwatched(&window->attempts[i]);)
-		window->attempts[i].is_disturbed = true;
 }
 
 bool window_is_active(const struct window *window)

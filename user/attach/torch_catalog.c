@@ -189,10 +189,11 @@ int torch_catalog_operator(const char *name, char *prefix, size_t size_bytes)
 {
 	char base[128];
 	char *c;
+	int length;
 
 	if (text_has_prefix(name, "aten::"))
 		name += strlen("aten::");
-	if (!*name || text_copy(base, sizeof(base), name))
+	if (!*name || (*name >= '0' && *name <= '9') || text_copy(base, sizeof(base), name))
 		return -EINVAL;
 	for (c = base; *c; c++) {
 		if (*c == '.') /* between name and overload */
@@ -200,8 +201,8 @@ int torch_catalog_operator(const char *name, char *prefix, size_t size_bytes)
 		else if (!is_name_character(*c))
 			return -EINVAL;
 	}
-	snprintf(prefix, size_bytes, "_ZN2at4_ops%zu%s4callE", strlen(base), base);
-	return 0;
+	length = snprintf(prefix, size_bytes, "_ZN2at4_ops%zu%s4callE", strlen(base), base);
+	return length > 0 && (size_t)length < size_bytes ? 0 : -EINVAL;
 }
 
 bool torch_catalog_tensor_layout(torch_release release, struct probe_config *config)

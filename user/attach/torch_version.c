@@ -2,6 +2,7 @@
  */
 #include "attach/torch_version.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,14 +41,18 @@ static void quoted_value(const char *line, char *to, size_t size_bytes)
 
 void torch_version_parse(FILE *file, struct torch_version *version)
 {
+	bool begins_line = true;
 	char line[512];
 	int i;
 
 	for (i = 0; i < LINES_MAX && fgets(line, sizeof(line), file); i++) {
-		if (text_has_prefix(line, "__version__"))
+		if (begins_line && text_has_prefix(line, "__version__"))
 			quoted_value(line, version->torch, sizeof(version->torch));
-		else if (text_has_prefix(line, "cuda:") || text_has_prefix(line, "cuda ="))
+		else if (begins_line &&
+			 (text_has_prefix(line, "cuda:") || text_has_prefix(line, "cuda =")))
 			quoted_value(line, version->cuda, sizeof(version->cuda));
+		/* What follows a part without an end is no line of its own. */
+		begins_line = strchr(line, '\n') != NULL;
 	}
 }
 

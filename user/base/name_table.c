@@ -17,6 +17,7 @@ struct name_table {
 	struct hashmap *chains;
 	struct entry *all;
 	size_t count, names_max;
+	const char *other; /* the shared name */
 	uint64_t refused;
 };
 
@@ -32,7 +33,13 @@ int name_table_new(struct name_table **out, size_t names_max)
 		free(table);
 		return err;
 	}
-	table->names_max = names_max;
+	table->names_max =
+		names_max < SIZE_MAX ? names_max + 1 : SIZE_MAX; /* the shared one is not counted */
+	table->other = name_table_add(table, NAME_TABLE_OTHER, sizeof(NAME_TABLE_OTHER));
+	if (!table->other) {
+		name_table_free(table);
+		return -ENOMEM;
+	}
 	*out = table;
 	return 0;
 }
@@ -89,7 +96,7 @@ const char *name_table_add(struct name_table *table, const char *name, size_t si
 	}
 	if (table->count >= table->names_max) {
 		table->refused++;
-		return NAME_TABLE_OTHER;
+		return table->other;
 	}
 	entry = entry_new(table, name, size_bytes);
 	if (!entry)

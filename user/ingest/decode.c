@@ -83,6 +83,16 @@ static bool check_thread(union record *record)
 	return true;
 }
 
+/* Times past this are damage; it keeps sums of them from overflowing. */
+#define TIME_MAX_NS (1ULL << 62)
+
+static bool check_clock(union record *record)
+{
+	int64_t offset_ns = record->clock.real_offset_ns;
+
+	return offset_ns < (int64_t)TIME_MAX_NS && offset_ns > -(int64_t)TIME_MAX_NS;
+}
+
 static bool check_stop(union record *record)
 {
 	return record->stop.reason > STOP_NONE && record->stop.reason < STOP_CNT;
@@ -98,14 +108,11 @@ static const struct kind {
 	[WIRE_SESSION] = { sizeof(struct wire_session), check_session },
 	[WIRE_PROBE] = { sizeof(struct wire_probe), check_probe },
 	[WIRE_THREAD] = { sizeof(struct wire_thread), check_thread },
-	[WIRE_CLOCK] = { sizeof(struct wire_clock), NULL },
+	[WIRE_CLOCK] = { sizeof(struct wire_clock), check_clock },
 	[WIRE_LOSS] = { sizeof(struct wire_loss), NULL },
 	[WIRE_PROBES] = { sizeof(struct wire_probes), NULL },
 	[WIRE_STOP] = { sizeof(struct wire_stop_record), check_stop },
 };
-
-/* Times past this are damage; it keeps sums of them from overflowing. */
-#define TIME_MAX_NS (1ULL << 62)
 
 static const struct kind *kind_of(const struct wire_header *header)
 {
@@ -136,23 +143,25 @@ static int on_record(struct record_sink *sink, const void *bytes, size_t size_by
 	struct decoder *decoder = container_of(sink, struct decoder, sink);
 	union record *record = &decoder->record;
 	const struct kind *kind;
+	struct wire_header header;
 	size_t copied;
 
-	if (size_bytes < sizeof(record->header))
+	if (size_bytes < sizeof(header))
 		return reject(decoder);
-	copied = size_bytes < sizeof(*record) ? size_bytes : sizeof(*record);
-	memcpy(record, bytes, copied);
-	memset((char *)record + copied, 0, sizeof(*record) - copied);
-	if (record->header.kind == WIRE_WAKE)
+	memcpy(&header, bytes, sizeof(header));
+	if (header.kind == WIRE_WAKE)
 		return 0;
-	kind = kind_of(&record->header);
+	kind = kind_of(&header);
 	if (!kind) {
 		decoder->unknown_kinds++;
 		return 0;
 	}
-	if (record->header.size > size_bytes || record->header.size < kind->size_min_bytes ||
-	    record->header.time_ns > TIME_MAX_NS)
+	if (header.size > size_bytes || header.size < kind->size_min_bytes ||
+	    header.time_ns > TIME_MAX_NS)
 		return reject(decoder);
+	copied = header.size < sizeof(*record) ? header.size : sizeof(*record);
+	memcpy(record, bytes, copied);
+	memset((char *)record + copied, 0, sizeof(*record) - copied);
 	if (kind->check && !kind->check(record))
 		return reject(decoder);
 	return pass_on(decoder);

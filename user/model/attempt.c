@@ -14,6 +14,13 @@ const char *attempt_phase_name(enum wire_phase phase)
 	return phase < PHASE_CNT ? name[phase] : "unknown";
 }
 
+const char *attempt_label(const struct attempt *attempt)
+{
+	if (attempt->phase == PHASE_AFTER && attempt->is_disturbed)
+		return "detach";
+	return attempt_phase_name((enum wire_phase)attempt->phase);
+}
+
 const char *attempt_outcome_name(enum wire_outcome outcome)
 {
 	static const char *const name[OUTCOME_CNT] = {

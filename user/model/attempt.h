@@ -19,6 +19,9 @@ struct attempt {
 };
 
 /* Names as the outputs spell them. */
+
+/* The phase that an attempt ran in; "detach" for one after the window while its probes came off. */
+const char *attempt_label(const struct attempt *attempt);
 const char *attempt_phase_name(enum wire_phase phase);
 const char *attempt_outcome_name(enum wire_outcome outcome);
 const char *attempt_stop_name(enum wire_stop stop); /* NULL for STOP_NONE */

@@ -17,10 +17,11 @@ struct gzip_sink {
 	struct byte_sink sink;
 	struct byte_sink *next;
 	z_stream stream;
+	int err; /* kept: behind a lost block nothing can follow */
 	unsigned char buffer[BUFFER_BYTES];
 };
 
-static int run(struct gzip_sink *gzip, int flush)
+static int deflate_all(struct gzip_sink *gzip, int flush)
 {
 	int status;
 
@@ -39,6 +40,13 @@ static int run(struct gzip_sink *gzip, int flush)
 			return err;
 	} while (!gzip->stream.avail_out);
 	return 0;
+}
+
+static int run(struct gzip_sink *gzip, int flush)
+{
+	if (!gzip->err)
+		gzip->err = deflate_all(gzip, flush);
+	return gzip->err;
 }
 
 static int gzip_write(struct byte_sink *sink, const void *bytes, size_t size_bytes)

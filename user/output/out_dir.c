@@ -115,6 +115,15 @@ void out_dir_use_reserve(struct out_dir *dir)
 	unlinkat(dir->fd, RESERVE_NAME, 0);
 }
 
+/* Behind a slash a link would be followed. */
+static void strip_slashes(char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = 0;
+}
+
 int out_dir_open(struct out_dir **out, const char *path, uid_t uid, gid_t gid,
 		 struct out_cancel cancel)
 {
@@ -129,12 +138,14 @@ int out_dir_open(struct out_dir **out, const char *path, uid_t uid, gid_t gid,
 	dir->cancel = cancel;
 	dir->path = strdup(path);
 	if (dir->path)
-		err = open_empty(dir, path);
+		strip_slashes(dir->path);
+	if (dir->path)
+		err = open_empty(dir, dir->path);
 	if (!err)
 		err = take_reserve(dir);
 	if (err) {
 		if (dir->is_made)
-			rmdir(path);
+			rmdir(dir->path);
 		out_dir_free(dir);
 		return err;
 	}

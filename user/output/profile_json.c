@@ -43,7 +43,7 @@ static void put_real_time(struct json *json, const char *key, uint64_t time_ns,
 	char day[32], text[64];
 	struct tm utc;
 
-	if (!time_ns || !gmtime_r(&seconds, &utc)) {
+	if (!time_ns || real_ns < 0 || !gmtime_r(&seconds, &utc)) {
 		json_null(json, key);
 		return;
 	}
@@ -83,11 +83,12 @@ static void put_probe(struct json *json, const struct wire_probe *probe)
 	json_string(json, "point", probe->point);
 	put_text(json, "library", probe->library);
 	json_bool(json, "found", probe->found);
-	if (probe->found) {
-		json_uint(json, "file_offset", probe->file_offset);
-		json_string(json, "site", probe->site);
+	put_known(json, "file_offset", probe->found ? probe->file_offset : 0);
+	put_text(json, "site", probe->found ? probe->site : "");
+	if (probe->found)
 		json_bool(json, "emulated", probe->emulated);
-	}
+	else
+		json_null(json, "emulated");
 	put_text(json, "lost", probe->found || probe->optional ? "" : probe->cost);
 	json_object_end(json);
 }

@@ -21,7 +21,7 @@ static int steps_csv_line(struct byte_sink *out, size_t index, const struct atte
 	bool has_duration = attempt->start_ns && attempt->end_ns >= attempt->start_ns;
 	char start[24], duration[24];
 
-	return print(out, "%zu,%s,%s,%s,%s\n", index, attempt_phase_name(attempt->phase),
+	return print(out, "%zu,%s,%s,%s,%s\n", index, attempt_label(attempt),
 		     optional(start, sizeof(start), attempt->start_ns, attempt->start_ns),
 		     optional(duration, sizeof(duration), has_duration,
 			      attempt->end_ns - attempt->start_ns),

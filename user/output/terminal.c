@@ -12,6 +12,7 @@
 #include "output/print.h"
 
 #define TOP_ROWS 5
+#define TOP_NAME_BYTES 61
 #define NAME_BYTES 512
 
 /* "12.1 ms": people read two or three digits. */
@@ -142,9 +143,9 @@ static int put_top(struct byte_sink *out, const struct summary *summary)
 	err = print(out, "where the step goes (self time):\n");
 	for (i = 0; i < summary->row_count && i < TOP_ROWS && !err; i++) {
 		const struct op_row *row = &summary->rows[i];
-		char name[NAME_BYTES];
+		char name[TOP_NAME_BYTES]; /* cut between characters, not inside */
 
-		err = print(out, "  %5.1f %%  %6.1f calls/step  %.60s\n",
+		err = print(out, "  %5.1f %%  %6.1f calls/step  %s\n",
 			    100.0 * (double)row->self_ns / (double)summary->self_total_ns,
 			    summary->active_count
 				    ? (double)row->count / (double)summary->active_count
@@ -172,6 +173,7 @@ static int put_loss(struct byte_sink *out, const struct summary *summary)
 
 static int put_not_seen(struct byte_sink *out, const struct summary *summary)
 {
+	char cost[NAME_BYTES], point[NAME_BYTES];
 	size_t i;
 	int err = 0;
 
@@ -180,7 +182,8 @@ static int put_not_seen(struct byte_sink *out, const struct summary *summary)
 
 		if (!probe->found && !probe->optional)
 			err = print(out, "not seen: %s (%s is missing in this build)\n",
-				    probe->cost, probe->point);
+				    text_printable(cost, sizeof(cost), probe->cost),
+				    text_printable(point, sizeof(point), probe->point));
 	}
 	if (err || summary->state == WINDOW_NO_CAPTURE)
 		return err;
