@@ -237,12 +237,17 @@ static int on_attempt(struct pipeline *pipeline, const struct event *event)
 	return step_marks_attempt(pipeline->marks, pipeline->spans, event, attempt->start_ns);
 }
 
+static void add_saturated(uint64_t *sum, uint64_t value)
+{
+	*sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
+}
+
 static int on_loss(struct pipeline *pipeline, const struct event *event)
 {
 	unsigned int cause;
 
 	for (cause = 0; cause < LOSS_CAUSE_CNT; cause++)
-		pipeline->summary.loss[cause] += event->loss->count[cause];
+		add_saturated(&pipeline->summary.loss[cause], event->loss->count[cause]);
 	return 0;
 }
 
@@ -264,8 +269,9 @@ static int on_event(struct event_sink *sink, const struct event *event)
 {
 	struct pipeline *pipeline = container_of(sink, struct pipeline, events);
 
-	/* Nothing can be made of records before the one that says whose they are. */
-	if (!pipeline->has_session && event->kind != WIRE_SESSION) {
+	/* Nothing can be made of records before the first one, nor of any behind the last one. */
+	if ((!pipeline->has_session && event->kind != WIRE_SESSION) ||
+	    pipeline->stop != STOP_NONE) {
 		pipeline->summary.loss[LOSS_BAD_RECORD]++;
 		return 0;
 	}
@@ -379,6 +385,11 @@ struct record_sink *pipeline_sink(struct pipeline *pipeline)
 	return &pipeline->records;
 }
 
+void pipeline_set_truncated(struct pipeline *pipeline)
+{
+	pipeline->summary.loss[LOSS_CAPTURE_TRUNCATED] = 1;
+}
+
 int pipeline_output_error(const struct pipeline *pipeline)
 {
 	return pipeline->output_err;
@@ -420,7 +431,7 @@ static int analyze_rest(struct pipeline *pipeline)
 
 	if (pipeline->stop == STOP_NONE) {
 		pipeline->stop = STOP_CAPTURE_TRUNCATED;
-		summary->loss[LOSS_CAPTURE_TRUNCATED]++;
+		summary->loss[LOSS_CAPTURE_TRUNCATED] = 1;
 		window_stop(pipeline->window, pipeline->last_time_ns);
 	}
 	err = spans_close_open(pipeline->spans, window_last_end_ns(pipeline->window));

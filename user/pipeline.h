@@ -22,6 +22,9 @@ void pipeline_free(
 /* Takes records in order; the first is the session's. An output error does not come back here. */
 struct record_sink *pipeline_sink(struct pipeline *pipeline);
 
+/* The records came from a file that ends in the middle, or goes on behind its end. */
+void pipeline_set_truncated(struct pipeline *pipeline);
+
 /* 0, or what went wrong with the outputs: the capture should end. */
 int pipeline_output_error(const struct pipeline *pipeline);
 

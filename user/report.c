@@ -29,9 +29,11 @@ static int replay(const struct options *options, struct pipeline *pipeline)
 	if (err == -ENOEXEC)
 		log_err("%s: not a capture file of this version; captures are made with --keep-raw",
 			options->raw_path);
-	if (truncated)
+	if (truncated) {
+		pipeline_set_truncated(pipeline);
 		log_warn("%s: ends inside a record; what comes before it is reported",
 			 options->raw_path);
+	}
 	return err;
 }
 

@@ -10,8 +10,8 @@
 
 #include "attach/control_flow.h"
 
-#define FIXTURE(name, text)                                                                        \
-	extern const uint8_t name##_start[], name##_end[];                                         \
+#define FIXTURE(name, text)                                \
+	extern const uint8_t name##_start[], name##_end[]; \
 	__asm__(".pushsection .text\n" #name "_start:\n" text "\n" #name "_end:\n.popsection\n")
 
 static struct control_flow *graph(const uint8_t *start, const uint8_t *end)
@@ -180,8 +180,8 @@ static void only_what_the_kernel_emulates_is_called_emulated(void **state)
 		uint8_t length;
 		bool emulated;
 	} cases[] = {
-		{ { 0x55 }, 1, true }, /* push rbp */
-		{ { 0x41, 0x57 }, 2, true }, /* push r15 */
+		{ { 0x55 }, 1, true },	      /* push rbp */
+		{ { 0x41, 0x57 }, 2, true },  /* push r15 */
 		{ { 0x48, 0x55 }, 2, false }, /* rex.W push rbp */
 		{ { 0x6a, 0x01 }, 2, false }, /* push 1 */
 		{ { 0x90 }, 1, true },
@@ -200,9 +200,9 @@ static void only_what_the_kernel_emulates_is_called_emulated(void **state)
 		{ { 0x0f, 0x8f, 0, 0, 0, 0 }, 6, true },
 		{ { 0xe3, 0x00 }, 2, false }, /* jrcxz */
 		{ { 0xe2, 0x00 }, 2, false }, /* loop */
-		{ { 0x58 }, 1, false }, /* pop rax */
+		{ { 0x58 }, 1, false },	      /* pop rax */
 		{ { 0xc3 }, 1, false },
-		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, false }, /* endbr64 */
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, false },  /* endbr64 */
 		{ { 0x0f, 0x84 + 0x10, 0xc0 }, 3, false }, /* sete al */
 	};
 	struct control_flow *flow;

@@ -20,8 +20,21 @@
 #define BASE 0x400000u
 #define CODE_ADDRESS (BASE + offsetof(struct tiny, code))
 
-enum { SECTION_NULL, SECTION_SYMTAB, SECTION_STRINGS, SECTION_DYNSYM, SECTION_CNT };
-enum { SYMBOL_NULL, SYMBOL_CALL, SYMBOL_COLD, SYMBOL_OBJECT, SYMBOL_UNDEFINED, SYMBOL_CNT };
+enum {
+	SECTION_NULL,
+	SECTION_SYMTAB,
+	SECTION_STRINGS,
+	SECTION_DYNSYM,
+	SECTION_CNT
+};
+enum {
+	SYMBOL_NULL,
+	SYMBOL_CALL,
+	SYMBOL_COLD,
+	SYMBOL_OBJECT,
+	SYMBOL_UNDEFINED,
+	SYMBOL_CNT
+};
 
 struct tiny {
 	Elf64_Ehdr header;
@@ -130,7 +143,7 @@ static int file_of(const void *bytes, size_t size_bytes)
 
 struct seen {
 	size_t cnt;
-	size_t stop_at; /* 0: never */
+	size_t stop_at;	   /* 0: never */
 	size_t name_bytes; /* every byte of every name was read */
 	struct elf_symbol symbols[8];
 };

@@ -15,8 +15,8 @@
 #include "attach/control_flow.h"
 #include "attach/probe_site.h"
 
-#define FIXTURE(name, text)                                                                        \
-	extern const uint8_t name##_start[], name##_end[], name##_site[];                          \
+#define FIXTURE(name, text)                                               \
+	extern const uint8_t name##_start[], name##_end[], name##_site[]; \
 	__asm__(".pushsection .text\n" #name "_start:\n" text "\n" #name "_end:\n.popsection\n")
 
 /* What fixtures call or jump to outside of themselves. */
@@ -26,40 +26,40 @@ __asm__(".pushsection .text\noutside_free: ret\noutside_cold: ud2\n.popsection\n
 
 #define SIZE(name) ((uint64_t)(name##_end - name##_start))
 #define ADDRESS(label) ((uint64_t)(uintptr_t)(label))
-#define ENTRY(name, needs_arguments, site)                                                         \
+#define ENTRY(name, needs_arguments, site) \
 	probe_site_entry(name##_start, SIZE(name), ADDRESS(name##_start), needs_arguments, site)
-#define EXIT(name, site, refusal)                                                                  \
+#define EXIT(name, site, refusal) \
 	probe_site_exit(name##_start, SIZE(name), ADDRESS(name##_start), site, refusal)
 
-#define assert_entry(name, needs_arguments, expected_kind, below)                                  \
-	do {                                                                                       \
-		struct probe_site site_;                                                           \
-		assert_int_equal(ENTRY(name, needs_arguments, &site_), 0);                         \
-		assert_int_equal(site_.address, ADDRESS(name##_site));                             \
-		assert_int_equal(site_.kind, expected_kind);                                       \
-		assert_int_equal(site_.emulated, (expected_kind) != PROBE_SITE_STEPPED);           \
-		assert_int_equal(site_.sp_below_entry, below);                                     \
+#define assert_entry(name, needs_arguments, expected_kind, below)                        \
+	do {                                                                             \
+		struct probe_site site_;                                                 \
+		assert_int_equal(ENTRY(name, needs_arguments, &site_), 0);               \
+		assert_int_equal(site_.address, ADDRESS(name##_site));                   \
+		assert_int_equal(site_.kind, expected_kind);                             \
+		assert_int_equal(site_.emulated, (expected_kind) != PROBE_SITE_STEPPED); \
+		assert_int_equal(site_.sp_below_entry, below);                           \
 	} while (0)
 
-#define assert_exit(name, expected_kind, below)                                                    \
-	do {                                                                                       \
-		enum probe_site_refusal refusal_ = PROBE_SITE_REFUSAL_CNT;                         \
-		struct probe_site site_;                                                           \
-		assert_int_equal(EXIT(name, &site_, &refusal_), 0);                                \
-		assert_int_equal(refusal_, PROBE_SITE_ACCEPTED);                                   \
-		assert_int_equal(site_.address, ADDRESS(name##_site));                             \
-		assert_int_equal(site_.kind, expected_kind);                                       \
-		assert_true(site_.emulated);                                                       \
-		assert_int_equal(site_.sp_below_entry, below);                                     \
+#define assert_exit(name, expected_kind, below)                            \
+	do {                                                               \
+		enum probe_site_refusal refusal_ = PROBE_SITE_REFUSAL_CNT; \
+		struct probe_site site_;                                   \
+		assert_int_equal(EXIT(name, &site_, &refusal_), 0);        \
+		assert_int_equal(refusal_, PROBE_SITE_ACCEPTED);           \
+		assert_int_equal(site_.address, ADDRESS(name##_site));     \
+		assert_int_equal(site_.kind, expected_kind);               \
+		assert_true(site_.emulated);                               \
+		assert_int_equal(site_.sp_below_entry, below);             \
 	} while (0)
 
-#define assert_refused(name, expected)                                                             \
-	do {                                                                                       \
-		enum probe_site_refusal refusal_ = PROBE_SITE_ACCEPTED;                            \
-		struct probe_site site_ = { .address = 42 };                                       \
-		assert_int_equal(EXIT(name, &site_, &refusal_), -ENOENT);                          \
-		assert_int_equal(refusal_, expected);                                              \
-		assert_int_equal(site_.address, 42);                                               \
+#define assert_refused(name, expected)                                    \
+	do {                                                              \
+		enum probe_site_refusal refusal_ = PROBE_SITE_ACCEPTED;   \
+		struct probe_site site_ = { .address = 42 };              \
+		assert_int_equal(EXIT(name, &site_, &refusal_), -ENOENT); \
+		assert_int_equal(refusal_, expected);                     \
+		assert_int_equal(site_.address, 42);                      \
 	} while (0)
 
 /* Entries. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define GAP_MAX (1U << 20) /* more lost attempts at once than that is a damaged record */
+#define GAP_MAX (1U << 20) /* more lost attempts than that is a damaged record */
 
 struct window {
 	struct attempt *attempts;
@@ -51,7 +51,7 @@ static struct attempt *append(struct window *window)
 
 static int fill_gap(struct window *window, const struct wire_attempt *record)
 {
-	if (record->index < window->count || record->index - window->count > GAP_MAX)
+	if (record->index < window->count || record->index - window->count + window->lost > GAP_MAX)
 		return -EPROTO;
 	while (window->count < record->index) {
 		struct attempt *lost = append(window);

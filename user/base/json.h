@@ -20,7 +20,6 @@ struct json {
 	unsigned int inline_depth; /* containers opened at this depth or deeper stay on one line */
 	bool is_array[JSON_DEPTH_MAX];
 	bool has_members[JSON_DEPTH_MAX];
-	bool after_key;
 };
 
 /* sink stays the caller's and must outlive the writer. */

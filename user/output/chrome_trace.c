@@ -220,6 +220,12 @@ int chrome_trace_new(struct writer **writer, struct byte_sink *out,
 	trace->base_ns = start_s / BASE_PERIOD_S * BASE_PERIOD_S * 1000000000LL;
 	json_init(&trace->json, out, 2);
 	put_head(trace, session);
+	if (trace->json.err) {
+		int err = trace->json.err;
+
+		free(trace);
+		return err;
+	}
 	*writer = &trace->writer;
-	return trace->json.err;
+	return 0;
 }

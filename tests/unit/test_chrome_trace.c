@@ -1,0 +1,370 @@
+/* trace.json: Kineto's form, field by field, and valid JSON whatever the names hold. */
+#include "support/test.h"
+
+#include <cjson/cJSON.h>
+
+#include "support/summaries.h"
+
+struct fixture {
+	struct capture capture;
+	struct memory_sink memory;
+	struct writer *writer;
+	cJSON *root;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	if (!fixture)
+		return -1;
+	capture_init(&fixture->capture);
+	memory_sink_init(&fixture->memory);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	if (fixture->writer)
+		fixture->writer->ops->free(fixture->writer);
+	cJSON_Delete(fixture->root);
+	memory_sink_fini(&fixture->memory);
+	free(fixture);
+	return 0;
+}
+
+static void open_trace(struct fixture *fixture)
+{
+	assert_int_equal(chrome_trace_new(&fixture->writer, &fixture->memory.sink,
+					  &fixture->capture.session,
+					  fixture->capture.summary.real_offset_ns),
+			 0);
+}
+
+static struct span span_of(const char *name, uint64_t start_ns, uint64_t end_ns)
+{
+	static uint64_t last_id;
+
+	return (struct span){
+		.name = name,
+		.id = ++last_id,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.tid = 42,
+		.is_finished = true,
+	};
+}
+
+static void add(struct fixture *fixture, const struct span *span)
+{
+	assert_int_equal(fixture->writer->ops->span(fixture->writer, span), 0);
+}
+
+static void finish(struct fixture *fixture)
+{
+	assert_int_equal(fixture->writer->ops->finish(fixture->writer, &fixture->capture.summary),
+			 0);
+	fixture->root = cJSON_ParseWithOpts(memory_sink_text(&fixture->memory), NULL, true);
+	assert_non_null(fixture->root);
+}
+
+static const cJSON *events(const struct fixture *fixture)
+{
+	return cJSON_GetObjectItemCaseSensitive(fixture->root, "traceEvents");
+}
+
+/* The first event of that name. */
+static const cJSON *event(const struct fixture *fixture, const char *name)
+{
+	const cJSON *at;
+
+	cJSON_ArrayForEach(at, events(fixture))
+	{
+		if (!strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(at, "name")), name))
+			return at;
+	}
+	fail_msg("no event %s", name);
+	return NULL;
+}
+
+#define assert_text(object, key, text)                                                           \
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key)), \
+			    text)
+#define assert_number(object, key, number) \
+	assert_true(cJSON_GetObjectItemCaseSensitive(object, key)->valuedouble == (double)(number))
+
+static void the_head_is_what_readers_look_for(void **state)
+{
+	struct fixture *fixture = *state;
+	const cJSON *info;
+	const char *text, *rank;
+
+	open_trace(fixture);
+	finish(fixture);
+	text = memory_sink_text(&fixture->memory);
+	rank = strstr(text, "\"rank\": 0"); /* TensorBoard's plugin searches for these bytes */
+	assert_non_null(rank);
+	assert_true(rank < strstr(text, "traceEvents"));
+	info = cJSON_GetObjectItem(fixture->root, "distributedInfo");
+	assert_number(info, "rank", 0);
+	assert_number(info, "world_size", 1);
+	assert_number(fixture->root, "schemaVersion", 1);
+	assert_text(fixture->root, "host_name", "node-1");
+	assert_text(fixture->root, "trace_id", fixture->capture.session.session_id);
+	assert_text(fixture->root, "displayTimeUnit", "ms");
+	assert_true(cJSON_IsArray(cJSON_GetObjectItem(fixture->root, "deviceProperties")));
+	/* The last multiple of three months before 2001-09-09. */
+	assert_number(fixture->root, "baseTimeNanoseconds", 126 * 7889238 * 1e9);
+}
+
+static void the_rank_of_a_distributed_job_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->capture.session.job.rank = 3;
+	fixture->capture.session.job.world_size = 8;
+	open_trace(fixture);
+	finish(fixture);
+	assert_non_null(strstr(memory_sink_text(&fixture->memory), "\"rank\": 3"));
+	assert_number(cJSON_GetObjectItem(fixture->root, "distributedInfo"), "world_size", 8);
+}
+
+/* One line, with these fields in this order; the numbers as text, for double is too short. */
+static void an_event_is_a_line_of_kinetos_fields(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("forward", 22001234, 23001239);
+	const int64_t ts_ns = 1000000000000000000LL - 126 * 7889238LL * 1000000000LL + 22001234;
+	char expected[512];
+
+	span.id = 7;
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	snprintf(expected, sizeof(expected),
+		 "\n    {\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"forward\", "
+		 "\"pid\": 42, \"tid\": 42, \"ts\": %lld.%03lld, \"dur\": 1000.005, "
+		 "\"args\": {\"External id\": 7, \"Record function id\": 0, \"Ev Idx\": 6}},\n",
+		 (long long)(ts_ns / 1000), (long long)(ts_ns % 1000));
+	assert_non_null(strstr(memory_sink_text(&fixture->memory), expected));
+}
+
+static void times_have_three_decimals(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span first = span_of("a", 22000000, 22000000);
+	struct span second = span_of("b", 22000001, 1022000000);
+	const char *at;
+	int seen = 0;
+
+	open_trace(fixture);
+	add(fixture, &first);
+	add(fixture, &second);
+	finish(fixture);
+	for (at = memory_sink_text(&fixture->memory); (at = strstr(at, "\"ts\": ")); seen++) {
+		at += strlen("\"ts\": ");
+		at += strspn(at, "0123456789");
+		assert_int_equal(*at, '.');
+		assert_int_equal(strspn(at + 1, "0123456789"), 3);
+	}
+	assert_true(seen >= 7);
+	assert_non_null(strstr(memory_sink_text(&fixture->memory), "\"dur\": 0.000,"));
+	assert_non_null(strstr(memory_sink_text(&fixture->memory), "\"dur\": 999999.999,"));
+}
+
+static void a_region_is_an_operator_to_readers(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("## Call CompiledFxGraph x ##", 22000000, 23000000);
+
+	span.range = RANGE_REGION;
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	assert_text(event(fixture, span.name), "cat", "cpu_op");
+}
+
+static void an_unfinished_span_says_so(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span whole = span_of("whole", 22000000, 23000000);
+	struct span open = span_of("open", 22000000, 47000000);
+	const cJSON *args;
+
+	open.is_finished = false;
+	open_trace(fixture);
+	add(fixture, &whole);
+	add(fixture, &open);
+	finish(fixture);
+	args = cJSON_GetObjectItem(event(fixture, "open"), "args");
+	assert_true(cJSON_IsFalse(cJSON_GetObjectItem(args, "finished")));
+	args = cJSON_GetObjectItem(event(fixture, "whole"), "args");
+	assert_false(cJSON_HasObjectItem(args, "finished"));
+}
+
+static void process_and_threads_have_rows(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span late = span_of("late", 30000000, 31000000);
+	struct span early = span_of("early", 25000000, 26000000);
+	const cJSON *row;
+
+	open_trace(fixture);
+	add(fixture, &late);
+	add(fixture, &early);
+	finish(fixture);
+	row = event(fixture, "process_name");
+	assert_text(row, "ph", "M");
+	assert_number(row, "pid", 42);
+	assert_number(row, "tid", 0);
+	assert_number(row, "ts", cJSON_GetObjectItem(event(fixture, "early"), "ts")->valuedouble);
+	assert_text(cJSON_GetObjectItem(row, "args"), "name", "python3");
+	assert_text(cJSON_GetObjectItem(event(fixture, "process_labels"), "args"), "labels", "CPU");
+	assert_number(cJSON_GetObjectItem(event(fixture, "process_sort_index"), "args"),
+		      "sort_index", 42);
+	row = event(fixture, "thread_name");
+	assert_number(row, "tid", 42);
+	assert_text(cJSON_GetObjectItem(row, "args"), "name", "thread 42 (python3)");
+	assert_number(cJSON_GetObjectItem(event(fixture, "thread_sort_index"), "args"),
+		      "sort_index", 42);
+}
+
+static void steps_on_a_row_of_their_own_have_its_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->capture.summary.steps_on_own_row = true;
+	fixture->capture.summary.thread_count = 0;
+	open_trace(fixture);
+	finish(fixture);
+	assert_number(event(fixture, "thread_name"), "tid", 0);
+	assert_text(cJSON_GetObjectItem(event(fixture, "thread_name"), "args"), "name", "steps");
+}
+
+static void the_window_ends_the_trace(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("forward", 22000000, 23000000);
+	const cJSON *start, *last, *at;
+	int ends = 0;
+
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	start = event(fixture, "Iteration Start: PyTorch Profiler");
+	assert_text(start, "ph", "i");
+	assert_text(start, "s", "g");
+	assert_text(start, "pid", "Traces");
+	assert_text(start, "tid", "Trace PyTorch Profiler");
+	assert_number(start, "ts",
+		      cJSON_GetObjectItem(event(fixture, "forward"), "ts")->valuedouble);
+	cJSON_ArrayForEach(at, events(fixture))
+	{
+		ends += !strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(at, "name")),
+				"Record Window End");
+	}
+	assert_int_equal(ends, 1);
+	last = cJSON_GetArrayItem(events(fixture), cJSON_GetArraySize(events(fixture)) - 1);
+	assert_text(last, "name", "Record Window End");
+	assert_text(last, "pid", "");
+	assert_text(last, "tid", "");
+}
+
+/* speedscope refuses them. */
+static void no_span_is_a_trace_span(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("forward", 22000000, 23000000);
+
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	assert_null(strstr(memory_sink_text(&fixture->memory), "\"cat\": \"Trace\""));
+}
+
+static void hostile_names_stay_names(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of(HOSTILE_NAME, 22000000, 23000000);
+	int spans = 0;
+	const cJSON *at;
+
+	strcpy(fixture->capture.session.job.host, HOSTILE_NAME);
+	strcpy(fixture->capture.session.job.process_name, HOSTILE_NAME);
+	strcpy(fixture->capture.session.session_id, "\"\x01\xff");
+	fixture->capture.threads[0].name = "\"},{\x1b\xc3"; /* cut inside a character */
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	cJSON_ArrayForEach(at, events(fixture))
+	{
+		spans += !strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(at, "ph")), "X");
+	}
+	assert_int_equal(spans, 1);
+	assert_null(strpbrk(memory_sink_text(&fixture->memory), "\x1b\x07\r\x7f"));
+}
+
+/* A capture file may say anything of its clock. */
+static void times_before_the_base_are_zero(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("forward", 0, 1000);
+
+	fixture->capture.session.header.time_ns = 1ULL << 61;
+	open_trace(fixture);
+	add(fixture, &span);
+	finish(fixture);
+	assert_number(event(fixture, "forward"), "ts", 0);
+}
+
+static void the_error_of_the_sink_comes_back(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span span = span_of("forward", 22000000, 23000000);
+
+	memory_sink_init_limited(&fixture->memory, 700);
+	open_trace(fixture);
+	while (!fixture->writer->ops->span(fixture->writer, &span))
+		;
+	assert_int_equal(fixture->writer->ops->span(fixture->writer, &span), -ENOSPC);
+	assert_int_equal(fixture->writer->ops->finish(fixture->writer, &fixture->capture.summary),
+			 -ENOSPC);
+	assert_int_equal(fixture->memory.failures, 1);
+}
+
+static void an_error_in_the_head_comes_back_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+
+	memory_sink_init_limited(&fixture->memory, 10);
+	assert_int_equal(chrome_trace_new(&fixture->writer, &fixture->memory.sink,
+					  &fixture->capture.session, 0),
+			 -ENOSPC);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_head_is_what_readers_look_for),
+		TEST(the_rank_of_a_distributed_job_is_told),
+		TEST(an_event_is_a_line_of_kinetos_fields),
+		TEST(times_have_three_decimals),
+		TEST(a_region_is_an_operator_to_readers),
+		TEST(an_unfinished_span_says_so),
+		TEST(process_and_threads_have_rows),
+		TEST(steps_on_a_row_of_their_own_have_its_name),
+		TEST(the_window_ends_the_trace),
+		TEST(no_span_is_a_trace_span),
+		TEST(hostile_names_stay_names),
+		TEST(times_before_the_base_are_zero),
+		TEST(the_error_of_the_sink_comes_back),
+		TEST(an_error_in_the_head_comes_back_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

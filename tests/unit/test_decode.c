@@ -1,0 +1,504 @@
+/* The decoder, fed with records that anybody may have written. */
+#include "support/test.h"
+
+#include "ingest/decode.h"
+#include "support/records.h"
+
+union any_record {
+	struct wire_header header;
+	struct wire_attempt attempt;
+	struct wire_range_begin range_begin;
+	struct wire_range_end range_end;
+	struct wire_session session;
+	struct wire_probe probe;
+	struct wire_thread thread;
+	struct wire_clock clock;
+	struct wire_loss loss;
+	struct wire_probes probes;
+	struct wire_stop_record stop;
+};
+
+struct fixture {
+	struct event_sink sink;
+	struct decoder *decoder;
+	size_t count;
+	enum wire_kind kind;	 /* of the last event */
+	union any_record record; /* a copy of what the last event shows */
+	int err;		 /* what the sink returns */
+};
+
+static size_t size_of_kind(enum wire_kind kind)
+{
+	switch (kind) {
+	case WIRE_ATTEMPT:
+		return sizeof(struct wire_attempt);
+	case WIRE_RANGE_BEGIN:
+		return sizeof(struct wire_range_begin);
+	case WIRE_RANGE_END:
+		return sizeof(struct wire_range_end);
+	case WIRE_SESSION:
+		return sizeof(struct wire_session);
+	case WIRE_PROBE:
+		return sizeof(struct wire_probe);
+	case WIRE_THREAD:
+		return sizeof(struct wire_thread);
+	case WIRE_CLOCK:
+		return sizeof(struct wire_clock);
+	case WIRE_LOSS:
+		return sizeof(struct wire_loss);
+	case WIRE_PROBES:
+		return sizeof(struct wire_probes);
+	case WIRE_STOP:
+		return sizeof(struct wire_stop_record);
+	default:
+		return 0;
+	}
+}
+
+static int on_event(struct event_sink *sink, const struct event *event)
+{
+	struct fixture *fixture = container_of(sink, struct fixture, sink);
+
+	fixture->count++;
+	fixture->kind = event->kind;
+	memcpy(&fixture->record, event->header, size_of_kind(event->kind));
+	return fixture->err;
+}
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	if (!fixture)
+		return -1;
+	fixture->sink.event = on_event;
+	*state = fixture;
+	return decoder_new(&fixture->decoder, &fixture->sink);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	decoder_free(fixture->decoder);
+	free(fixture);
+	return 0;
+}
+
+/* Through a buffer of exactly that size, so that a checker sees a byte too many. */
+static int feed(struct fixture *fixture, const void *bytes, size_t size_bytes)
+{
+	struct record_sink *sink = decoder_sink(fixture->decoder);
+	void *copy = malloc(size_bytes ? size_bytes : 1);
+	int err;
+
+	assert_non_null(copy);
+	memcpy(copy, bytes, size_bytes);
+	err = sink->record(sink, copy, size_bytes);
+	free(copy);
+	return err;
+}
+
+#define assert_rejected(fixture, bytes, size)                                          \
+	do {                                                                           \
+		uint64_t rejected_ = decoder_rejected((fixture)->decoder);             \
+		size_t count_ = (fixture)->count;                                      \
+		assert_int_equal(feed(fixture, bytes, size), 0);                       \
+		assert_int_equal(decoder_rejected((fixture)->decoder), rejected_ + 1); \
+		assert_int_equal((fixture)->count, count_);                            \
+	} while (0)
+
+#define assert_accepted(fixture, bytes, size)                    \
+	do {                                                     \
+		size_t before_ = (fixture)->count;               \
+		assert_int_equal(feed(fixture, bytes, size), 0); \
+		assert_int_equal((fixture)->count, before_ + 1); \
+	} while (0)
+
+static const enum wire_kind kinds[] = { WIRE_ATTEMPT, WIRE_RANGE_BEGIN, WIRE_RANGE_END,
+					WIRE_SESSION, WIRE_PROBE,	WIRE_THREAD,
+					WIRE_CLOCK,   WIRE_LOSS,	WIRE_PROBES,
+					WIRE_STOP };
+
+/* A good record of each kind. */
+static union any_record good_record(enum wire_kind kind)
+{
+	union any_record record = { .header = { 0 } };
+
+	memset(&record, 0, sizeof(record));
+	if (kind == WIRE_ATTEMPT)
+		record.attempt = record_attempt(100, 7, 3, PHASE_WAIT, PHASE_WARMUP);
+	else if (kind == WIRE_RANGE_BEGIN)
+		record.range_begin = record_begin(100, 7, 0x7f00, "forward");
+	else if (kind == WIRE_SESSION)
+		record.session = record_session(100);
+	else if (kind == WIRE_STOP)
+		record.stop = record_stop(100, STOP_TIMEOUT);
+	else
+		record.header = record_header(kind, size_of_kind(kind), 7, 100);
+	return record;
+}
+
+static void good_records_of_every_kind_pass(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		union any_record record = good_record(kinds[i]);
+
+		assert_accepted(fixture, &record, record.header.size);
+		assert_int_equal(fixture->kind, kinds[i]);
+		assert_memory_equal(&fixture->record, &record, record.header.size);
+	}
+	assert_int_equal(decoder_rejected(fixture->decoder), 0);
+	assert_int_equal(decoder_unknown_kinds(fixture->decoder), 0);
+}
+
+static void truncated_records_are_rejected(void **state)
+{
+	size_t i, size_bytes;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		union any_record record = good_record(kinds[i]);
+
+		for (size_bytes = 0; size_bytes < record.header.size; size_bytes++)
+			assert_rejected((struct fixture *)*state, &record, size_bytes);
+	}
+}
+
+static void a_size_of_its_own_that_is_wrong_is_rejected(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 23, 24, 31, 4096, UINT32_MAX };
+	size_t i, j;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		for (j = 0; j < COUNT_OF(sizes); j++) {
+			union any_record record = good_record(kinds[i]);
+
+			record.header.size = sizes[j];
+			assert_rejected((struct fixture *)*state, &record, size_of_kind(kinds[i]));
+		}
+	}
+}
+
+static void a_size_below_the_smallest_of_its_kind_is_rejected(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		union any_record record = good_record(kinds[i]);
+		size_t smallest = kinds[i] == WIRE_RANGE_BEGIN
+					  ? offsetof(struct wire_range_begin, name)
+					  : size_of_kind(kinds[i]);
+
+		record.header.size = (uint32_t)smallest - 1;
+		assert_rejected((struct fixture *)*state, &record, sizeof(record));
+	}
+}
+
+static void longer_records_of_a_later_version_pass(void **state)
+{
+	struct fixture *fixture = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		unsigned char bytes[8192];
+		union any_record record = good_record(kinds[i]);
+		size_t own = size_of_kind(kinds[i]);
+
+		record.header.size = sizeof(bytes);
+		memset(bytes, 0xee, sizeof(bytes));
+		memcpy(bytes, &record, own);
+		assert_accepted(fixture, bytes, sizeof(bytes));
+		assert_memory_equal(&fixture->record, &record, own);
+	}
+}
+
+static void unknown_kinds_are_counted_and_dropped(void **state)
+{
+	static const uint16_t unknown[] = { 0, 5, 63, 200, 255, 0x4000, UINT16_MAX };
+	struct fixture *fixture = *state;
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(unknown); i++) {
+		struct wire_header header = record_header(WIRE_WAKE, sizeof(header), 0, 1);
+
+		header.kind = unknown[i];
+		assert_int_equal(feed(fixture, &header, sizeof(header)), 0);
+		assert_int_equal(decoder_unknown_kinds(fixture->decoder), i + 1);
+	}
+	assert_int_equal(fixture->count, 0);
+	assert_int_equal(decoder_rejected(fixture->decoder), 0);
+}
+
+static void a_wake_is_dropped_without_being_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_header header = record_header(WIRE_WAKE, sizeof(header), 7, 1);
+
+	assert_int_equal(feed(fixture, &header, sizeof(header)), 0);
+	assert_int_equal(fixture->count, 0);
+	assert_int_equal(decoder_rejected(fixture->decoder), 0);
+	assert_int_equal(decoder_unknown_kinds(fixture->decoder), 0);
+}
+
+#define assert_ended(array) assert_true(memchr(array, 0, sizeof(array)) != NULL)
+
+static void unterminated_strings_are_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct wire_session *session = &fixture->record.session;
+	const struct wire_probe *probe = &fixture->record.probe;
+	union any_record record;
+
+	memset(&record, 'x', sizeof(record));
+	record.header = record_header(WIRE_SESSION, sizeof(record.session), 0, 1);
+	record.session.abi = WIRE_ABI;
+	assert_accepted(fixture, &record, sizeof(record.session));
+	assert_ended(session->session_id);
+	assert_ended(session->tool_version);
+	assert_ended(session->tool_command_line);
+	assert_ended(session->plan.step_source);
+	assert_ended(session->job.host);
+	assert_ended(session->job.process_name);
+	assert_ended(session->job.torch_version);
+	assert_ended(session->job.python_version);
+	assert_ended(session->job.cuda_version);
+	assert_ended(session->job.command_line);
+
+	record.header = record_header(WIRE_PROBE, sizeof(record.probe), 0, 1);
+	assert_accepted(fixture, &record, sizeof(record.probe));
+	assert_ended(probe->point);
+	assert_ended(probe->library);
+	assert_ended(probe->site);
+	assert_ended(probe->cost);
+
+	memset(&record, 'x', sizeof(record));
+	record.header = record_header(WIRE_THREAD, sizeof(record.thread), 7, 1);
+	assert_accepted(fixture, &record, sizeof(record.thread));
+	assert_ended(fixture->record.thread.name);
+}
+
+static void a_name_ends_where_its_size_says(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_range_begin record = record_begin(1, 7, 1, "");
+
+	memset(record.name, 'n', sizeof(record.name));
+	record.header.size = sizeof(record);
+	record.name_size = 5;
+	assert_accepted(fixture, &record, sizeof(record));
+	assert_string_equal(fixture->record.range_begin.name, "nnnnn");
+	record.name_size = WIRE_NAME_BYTES - 1;
+	assert_accepted(fixture, &record, sizeof(record));
+	assert_int_equal(strlen(fixture->record.range_begin.name), WIRE_NAME_BYTES - 1);
+}
+
+static void a_name_size_out_of_range_is_rejected(void **state)
+{
+	static const uint16_t sizes[] = { WIRE_NAME_BYTES, WIRE_NAME_BYTES + 1, 0x8000,
+					  UINT16_MAX };
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(sizes); i++) {
+		struct wire_range_begin record = record_begin(1, 7, 1, "name");
+
+		record.header.size = sizeof(record);
+		record.name_size = sizes[i];
+		assert_rejected((struct fixture *)*state, &record, sizeof(record));
+	}
+}
+
+/* A capture file holds header.size bytes: a live capture must not see more than a replay. */
+static void bytes_past_the_size_of_a_record_are_not_used(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_range_begin record = record_begin(1, 7, 1, "abc");
+
+	memset(record.name + 3, 'x', 20);
+	record.name_size = 10;
+	record.header.size = offsetof(struct wire_range_begin, name) + 3;
+	assert_int_equal(feed(fixture, &record, sizeof(record)), 0);
+	if (fixture->count)
+		assert_string_equal(fixture->record.range_begin.name, "abc");
+}
+
+static void a_record_that_ends_inside_its_name_leaves_nothing_of_the_one_before(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_range_begin record = record_begin(1, 7, 1, "the name of another range");
+
+	assert_accepted(fixture, &record, record.header.size);
+	record.header.size = offsetof(struct wire_range_begin, name) + 3;
+	assert_int_equal(feed(fixture, &record, record.header.size), 0);
+	if (fixture->count == 2)
+		assert_string_equal(fixture->record.range_begin.name, "the");
+}
+
+static void enums_out_of_range_are_rejected(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_attempt attempt = record_attempt(1, 7, 0, PHASE_CNT, PHASE_WAIT);
+	struct wire_range_begin begin = record_begin(1, 7, 1, "name");
+	struct wire_stop_record stop = record_stop(1, STOP_CNT);
+	struct wire_session session = record_session(1);
+
+	assert_rejected(fixture, &attempt, sizeof(attempt));
+	attempt = record_attempt(1, 7, 0, PHASE_WAIT, PHASE_CNT);
+	assert_rejected(fixture, &attempt, sizeof(attempt));
+	attempt = record_attempt(1, 7, 0, PHASE_WAIT, PHASE_WAIT);
+	attempt.outcome = OUTCOME_CNT;
+	assert_rejected(fixture, &attempt, sizeof(attempt));
+	begin.range = RANGE_REGION + 1;
+	assert_rejected(fixture, &begin, begin.header.size);
+	assert_rejected(fixture, &stop, sizeof(stop));
+	stop.reason = STOP_NONE;
+	assert_rejected(fixture, &stop, sizeof(stop));
+	stop.reason = UINT32_MAX;
+	assert_rejected(fixture, &stop, sizeof(stop));
+	session.abi = WIRE_ABI + 1;
+	assert_rejected(fixture, &session, sizeof(session));
+}
+
+static void times_out_of_range_are_rejected(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(kinds); i++) {
+		union any_record record = good_record(kinds[i]);
+
+		record.header.time_ns = (1ULL << 62) + 1;
+		assert_rejected((struct fixture *)*state, &record, record.header.size);
+		record.header.time_ns = UINT64_MAX;
+		assert_rejected((struct fixture *)*state, &record, record.header.size);
+	}
+}
+
+/* Added to a time it must not overflow. */
+static bool is_sane_offset(int64_t offset_ns)
+{
+	return offset_ns >= -(1LL << 62) && offset_ns < 1LL << 62;
+}
+
+static void clock_offsets_that_overflow_are_rejected(void **state)
+{
+	static const int64_t offsets[] = { INT64_MAX, INT64_MIN, 1LL << 62 };
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(offsets); i++) {
+		struct wire_clock record = record_clock(1, offsets[i]);
+
+		assert_rejected((struct fixture *)*state, &record, sizeof(record));
+	}
+}
+
+static void the_error_of_the_sink_comes_back(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_range_end record = record_end(1, 7, 1);
+
+	fixture->err = -ENOMEM;
+	assert_int_equal(feed(fixture, &record, sizeof(record)), -ENOMEM);
+	assert_int_equal(decoder_rejected(fixture->decoder), 0);
+}
+
+static bool has_end(const char *text, size_t size_bytes)
+{
+	return memchr(text, 0, size_bytes) != NULL;
+}
+
+static bool is_in_range(enum wire_kind kind, const union any_record *record)
+{
+	const struct wire_attempt *attempt = &record->attempt;
+
+	if (record->header.time_ns > 1ULL << 62 || record->header.kind != kind)
+		return false;
+	switch (kind) {
+	case WIRE_ATTEMPT:
+		return attempt->phase < PHASE_CNT && attempt->next_phase < PHASE_CNT &&
+		       attempt->outcome < OUTCOME_CNT;
+	case WIRE_RANGE_BEGIN:
+		return record->range_begin.name_size < WIRE_NAME_BYTES &&
+		       !record->range_begin.name[record->range_begin.name_size] &&
+		       record->range_begin.range <= RANGE_REGION;
+	case WIRE_SESSION:
+		return record->session.abi == WIRE_ABI &&
+		       has_end(record->session.job.command_line, WIRE_TEXT_BYTES);
+	case WIRE_THREAD:
+		return has_end(record->thread.name, sizeof(record->thread.name));
+	case WIRE_PROBE:
+		return has_end(record->probe.cost, sizeof(record->probe.cost));
+	case WIRE_CLOCK:
+		return is_sane_offset(record->clock.real_offset_ns);
+	case WIRE_STOP:
+		return record->stop.reason > STOP_NONE && record->stop.reason < STOP_CNT;
+	default:
+		return kind == WIRE_RANGE_END || kind == WIRE_LOSS || kind == WIRE_PROBES;
+	}
+}
+
+/* One to eight bytes, most of them near the beginning, where the checks look. */
+static size_t mutate(union any_record *record, uint64_t *random)
+{
+	unsigned char *bytes = (unsigned char *)record;
+	size_t changes = 1 + random_next(random) % 8;
+	size_t size_bytes = record->header.size;
+
+	while (changes--) {
+		uint64_t draw = random_next(random);
+		size_t range = draw & 1 ? 48 : size_bytes;
+
+		bytes[(draw >> 8) % range] = (unsigned char)(draw >> 32);
+	}
+	if (!(random_next(random) & 3))
+		size_bytes = random_next(random) % (size_bytes + 1);
+	return size_bytes;
+}
+
+static void no_mutation_passes_what_is_out_of_range(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t random = 20240229;
+	int round;
+
+	for (round = 0; round < 100000; round++) {
+		union any_record record = good_record(kinds[round % COUNT_OF(kinds)]);
+		size_t before = fixture->count;
+		size_t size_bytes = mutate(&record, &random);
+
+		assert_int_equal(feed(fixture, &record, size_bytes), 0);
+		if (fixture->count != before)
+			assert_row(round, is_in_range(fixture->kind, &fixture->record));
+	}
+	assert_true(fixture->count > 0);
+	assert_true(decoder_rejected(fixture->decoder) > 0);
+	assert_true(decoder_unknown_kinds(fixture->decoder) > 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(good_records_of_every_kind_pass),
+		TEST(truncated_records_are_rejected),
+		TEST(a_size_of_its_own_that_is_wrong_is_rejected),
+		TEST(a_size_below_the_smallest_of_its_kind_is_rejected),
+		TEST(longer_records_of_a_later_version_pass),
+		TEST(unknown_kinds_are_counted_and_dropped),
+		TEST(a_wake_is_dropped_without_being_counted),
+		TEST(unterminated_strings_are_ended),
+		TEST(a_name_ends_where_its_size_says),
+		TEST(a_name_size_out_of_range_is_rejected),
+		TEST(bytes_past_the_size_of_a_record_are_not_used),
+		TEST(a_record_that_ends_inside_its_name_leaves_nothing_of_the_one_before),
+		TEST(enums_out_of_range_are_rejected),
+		TEST(times_out_of_range_are_rejected),
+		TEST(clock_offsets_that_overflow_are_rejected),
+		TEST(the_error_of_the_sink_comes_back),
+		TEST(no_mutation_passes_what_is_out_of_range),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
