@@ -29,14 +29,18 @@ struct search {
 
 #define WANTED_MAX 32
 
+/*
+ * The compiler's clones bear the function's name and a suffix (.cold, .constprop.0, .isra.0). Some
+ * are parts, others take their arguments elsewhere: none is the function.
+ */
 static bool matches(const struct wanted *wanted, const char *name)
 {
 	size_t i;
 
+	if (wanted->is_exact)
+		return !strcmp(name, wanted->row->prefixes[0]);
 	for (i = 0; i < CATALOG_PREFIXES_MAX && wanted->row->prefixes[i]; i++) {
-		const char *prefix = wanted->row->prefixes[i];
-
-		if (wanted->is_exact ? !strcmp(name, prefix) : text_has_prefix(name, prefix))
+		if (text_has_prefix(name, wanted->row->prefixes[i]) && !strchr(name, '.'))
 			return true;
 	}
 	return false;
@@ -112,9 +116,7 @@ static int on_function(void *context, const struct elf_symbol *symbol)
 		if (search->wanted[i].row->library != search->library ||
 		    !matches(&search->wanted[i], symbol->name))
 			continue;
-		/* The compiler's split-off parts bear the name of the function and a suffix. */
-		if (!strstr(symbol->name, ".cold"))
-			plan_function(search, search->wanted[i].row, symbol);
+		plan_function(search, search->wanted[i].row, symbol);
 	}
 	return 0;
 }
