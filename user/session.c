@@ -184,44 +184,6 @@ static int open_probes(struct session *session)
 	return probes_open(&session->probes, &session->plan, &config, session->options->attach);
 }
 
-static int session_open(struct session *session)
-{
-	const struct options *options = session->options;
-	const char *library = options->step.library[0] ? options->step.library : NULL;
-	int err = target_open(&session->target, (pid_t)options->pid, library);
-
-	if (!err && !options->describe)
-		err = target_lock(session->target);
-	if (!err)
-		err = open_probes(session);
-	if (err || options->describe)
-		return err;
-	err = open_directory(session);
-	if (err) /* logged; what the system says of a path is no verdict on the job */
-		return -EIO;
-	session->started_ns = clock_monotonic_ns();
-	err = open_stages(session);
-	if (!err)
-		err = probes_attach(session->probes, PROBE_GROUP_STEP);
-	if (!err)
-		log_info("attached to %d, waiting for attempts; Ctrl-C ends with what there is",
-			 session->target->pid);
-	return err;
-}
-
-static void session_close(struct session *session)
-{
-	progress_free(session->progress);
-	ring_free(session->ring);
-	probes_close(session->probes);
-	thread_tap_free(session->tap);
-	pipeline_free(session->pipeline);
-	out_dir_free(session->directory);
-	target_close(session->target);
-	if (session->signal_fd >= 0)
-		close(session->signal_fd);
-}
-
 static void set_ready(struct session *session, uint32_t cycle_end)
 {
 	if (session->ready_cycle >= cycle_end)
@@ -250,6 +212,49 @@ static int attach_window(struct session *session)
 		return 0;
 	log_debug("window probes attached");
 	return session_record_probes(true, start_ns, pipeline_sink(session->pipeline));
+}
+
+static int session_open(struct session *session)
+{
+	const struct options *options = session->options;
+	const char *library = options->step.library[0] ? options->step.library : NULL;
+	int err = target_open(&session->target, (pid_t)options->pid, library);
+
+	if (!err && !options->describe)
+		err = target_lock(session->target);
+	if (!err)
+		err = open_probes(session);
+	if (err || options->describe)
+		return err;
+	err = open_directory(session);
+	if (err) /* logged; what the system says of a path is no verdict on the job */
+		return -EIO;
+	session->started_ns = clock_monotonic_ns();
+	err = open_stages(session);
+	/* Without a wait, warmup begins at once: nothing is counted before its probes are there. */
+	if (!err)
+		err = attach_window(session);
+	if (!err)
+		err = probes_attach(session->probes, PROBE_GROUP_STEP);
+	if (err == -ESRCH)
+		log_err("pid %d: the job has ended", session->target->pid);
+	if (!err)
+		log_info("attached to %d, waiting for attempts; Ctrl-C ends with what there is",
+			 session->target->pid);
+	return err;
+}
+
+static void session_close(struct session *session)
+{
+	progress_free(session->progress);
+	ring_free(session->ring);
+	probes_close(session->probes);
+	thread_tap_free(session->tap);
+	pipeline_free(session->pipeline);
+	out_dir_free(session->directory);
+	target_close(session->target);
+	if (session->signal_fd >= 0)
+		close(session->signal_fd);
 }
 
 /* Is the wait of the coming cycle over before the probes could be off and on again? */
