@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@
 #include "thread_tap.h"
 
 #define MS 1000000ULL
+#define URGENT_NICE (-10)
 #define POLL_MS 20
 #define POLL_TAIL_MS 1
 #define LIVENESS_INTERVAL_NS (100 * MS)
@@ -452,14 +454,27 @@ static int finish(struct session *session)
 	return err ? session_exit_code(err) : exit_code_of(session, summary);
 }
 
+/*
+ * While attempts go by, a late wake-up costs the job more than a prompt one: probes stay longer,
+ * warmup lasts. It is a few milliseconds of work in all; what is written afterwards has no hurry.
+ */
+static void set_urgent(bool is_urgent)
+{
+	if (setpriority(PRIO_PROCESS, 0, is_urgent ? URGENT_NICE : 0))
+		log_debug("the priority cannot be changed: %s", strerror(errno));
+}
+
 static int capture(struct session *session)
 {
 	enum wire_stop stop;
-	int err = run_loop(session, &stop), code;
+	int err, code;
 
+	set_urgent(true);
+	err = run_loop(session, &stop);
 	progress_clear(session->progress);
 	if (!err)
 		err = end_capture(session, stop);
+	set_urgent(false);
 	code = err ? session_exit_code(err) : finish(session);
 	if (code == EXIT_CANCELLED) {
 		log_info("cancelled: nothing was written");

@@ -464,6 +464,7 @@ def check_plan(output, exact=False, **plan):
     for (phase, n), (_, m) in zip(got, want):
         check(n == m or (phase == "warmup" and n > m and not exact), "phase %s of %d attempts, want %d: %s" % (phase, n, m, got))
     check([phase for phase, _ in after] in ([], ["detach"], ["after"], ["detach", "after"]), "attempts after the window: %s" % after)
+    check(dict(after).get("after", 0) <= 3, "more than a few attempts after the window: %s" % after)
 
 
 def match_attempts(output, target, first=None):
