@@ -18,6 +18,13 @@
 
 #define STEP_ROW_TID 0 /* for annotations that do not nest with the ranges of their thread */
 
+/*
+ * Readers add ts and dur as doubles, which keep about 1 ns at Kineto's base: rows whose edges are
+ * the same moment may then overlap. Steps touch each other and the ranges inside them, so they are
+ * written this much apart.
+ */
+#define EDGE_NS 10
+
 struct chrome_trace {
 	struct writer writer;
 	struct json json;
@@ -50,15 +57,20 @@ static void put_args(struct chrome_trace *trace, const struct span *span)
 static void put_span(struct chrome_trace *trace, const struct span *span, uint32_t tid)
 {
 	struct json *json = &trace->json;
+	uint64_t start_ns = span->start_ns, end_ns = span->end_ns;
 
+	if (span->is_step && end_ns > start_ns + EDGE_NS) {
+		start_ns += 2 * EDGE_NS;
+		end_ns += EDGE_NS;
+	}
 	json_object_begin(json, NULL);
 	json_string(json, "ph", "X");
 	json_string(json, "cat", span->range == RANGE_REGION ? "cpu_op" : "user_annotation");
 	json_string(json, "name", span->name);
 	json_int(json, "pid", trace->pid);
 	json_uint(json, "tid", tid);
-	json_us(json, "ts", trace_ns(trace, span->start_ns));
-	json_us(json, "dur", (int64_t)(span->end_ns - span->start_ns));
+	json_us(json, "ts", trace_ns(trace, start_ns));
+	json_us(json, "dur", (int64_t)(end_ns - start_ns));
 	put_args(trace, span);
 	json_object_end(json);
 }
