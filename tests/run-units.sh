@@ -13,7 +13,7 @@ count() { # PATTERN: how many of cmocka's lines
 }
 
 for test in "$directory"/test_*; do
-	[ -x "$test" ] && [ ! -d "$test" ] || continue
+	if [ ! -x "$test" ] || [ -d "$test" ]; then continue; fi
 	case $test in *.d) continue ;; esac
 	rc=0
 	"${runner[@]}" "$test" </dev/null >"$log" 2>&1 || rc=$?

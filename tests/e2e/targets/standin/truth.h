@@ -1,0 +1,35 @@
+// What the stand-in did, counted by itself and printed as JSON lines.
+//
+// A name is printed with one code point a byte (encode it as latin-1): names need not be text.
+
+#ifndef STANDIN_TRUTH_H
+#define STANDIN_TRUTH_H
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+class Truth {
+    public:
+	void begun(const std::string &name, int64_t count = 1);
+	void ended(const std::string &name, int64_t count = 1);
+	void thrown();
+
+	// The attempt's boundary lies between these two times (CLOCK_MONOTONIC).
+	void attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end);
+	void worker(uint64_t checksum, int status);
+	void totals(uint64_t checksum);
+
+    private:
+	std::mutex mutex_;
+	std::map<std::string, int64_t> begun_, ended_, begun_in_attempt_;
+	std::vector<uint64_t> worker_checksums_;
+	std::vector<int> worker_statuses_;
+	int64_t attempts_ = 0, applied_ = 0, skipped_ = 0, thrown_ = 0;
+};
+
+int64_t monotonic_ns();
+
+#endif
