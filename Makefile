@@ -34,9 +34,10 @@ DEPFLAGS = -MMD -MP -MT $@
 static_or = $(if $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
 LIBS = $(call static_or,bpf) $(call static_or,capstone) -lelf -lz -lpthread
 
-# A distribution's bpftool may be a wrapper that looks for the running kernel's own.
+# A distribution's bpftool may be a wrapper that looks for the running kernel's own; tools/setup.sh then
+# links one that works.
 ifndef BPFTOOL
-BPFTOOL := $(shell for t in bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; \
+BPFTOOL := $(shell for t in $(CURDIR)/build/bpftool bpftool /usr/sbin/bpftool /usr/lib/linux-tools/*/bpftool /usr/lib/linux-tools-*/bpftool; \
 	do "$$t" version >/dev/null 2>&1 && echo "$$t" && exit; done; echo bpftool)
 endif
 BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror -Iinclude -Ibpf

@@ -98,7 +98,10 @@ static __always_inline void attempt_end(__u32 tid, __u64 now_ns)
 	for (i = 0; i < SWAP_TRIES; i++) {
 		__u64 before = *(volatile __u64 *)&attempt_state;
 		__u64 after = state_next(before);
+		__u32 limit = *(volatile __u32 *)&attempt_limit;
 
+		if (limit && STATE_TOTAL(before) >= limit)
+			return;
 		if (__sync_val_compare_and_swap(&attempt_state, before, after) != before)
 			continue;
 		attempt_log(before, after, outcome, tid, now_ns);

@@ -75,7 +75,8 @@ __u32 check_hits;    /* of PROBE_CHECK */
 __u32 ready_cycle;   /* window probes are attached for cycles below; written by the collector */
 struct attempt_slot attempts[ATTEMPT_SLOTS];
 
-__u32 stopped; /* the collector wants no more, or the job has replaced its program */
+__u32 attempt_limit; /* attempts from this number on are not counted; 0: no limit */
+__u32 stopped;	     /* the collector wants no more, or the job has replaced its program */
 __u32 execed;
 
 /* Signs seen since the last attempt ended. */

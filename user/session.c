@@ -62,7 +62,7 @@ struct session {
 	uint32_t ready_cycle;	 /* cycles below it have their probes, as the programs know */
 	uint64_t tail_until_ns;	 /* 0: no tail */
 	uint64_t after_until_ns; /* 0: not yet in the after phase */
-	uint32_t after_from;	 /* attempts seen when it began */
+	uint32_t after_limit;	 /* attempts after which nothing is counted any more */
 };
 
 int session_exit_code(int err)
@@ -284,18 +284,25 @@ static int detach_window(struct session *session, uint64_t now_ns)
 	return session_record_probes(false, now_ns, pipeline_sink(session->pipeline));
 }
 
-static bool after_is_over(struct session *session, uint32_t seen, uint64_t now_ns)
+/* From here on attempts are an honest clock, but for the one that is running. */
+static void begin_after(struct session *session, uint32_t seen, uint64_t now_ns)
 {
-	if (!session->after_until_ns) {
-		uint64_t last_ns, budget_ns;
+	uint64_t last_ns, budget_ns;
 
-		pipeline_attempts(session->pipeline, &last_ns);
-		budget_ns = AFTER_MIN_NS + 2 * AFTER_ATTEMPTS * last_ns;
-		session->after_until_ns =
-			now_ns + (budget_ns < AFTER_MAX_NS ? budget_ns : AFTER_MAX_NS);
-		session->after_from = seen;
-	}
-	return now_ns >= session->after_until_ns || seen - session->after_from > AFTER_ATTEMPTS;
+	pipeline_attempts(session->pipeline, &last_ns);
+	budget_ns = AFTER_MIN_NS + 2 * AFTER_ATTEMPTS * last_ns;
+	session->after_until_ns = now_ns + (budget_ns < AFTER_MAX_NS ? budget_ns : AFTER_MAX_NS);
+	session->after_limit = seen + 1 + AFTER_ATTEMPTS;
+	probes_set_limit(session->probes, session->after_limit);
+}
+
+static bool after_is_over(struct session *session, uint64_t now_ns)
+{
+	uint32_t seen = STATE_TOTAL(probes_state(session->probes));
+
+	if (!session->after_until_ns)
+		begin_after(session, seen, now_ns);
+	return now_ns >= session->after_until_ns || seen >= session->after_limit;
 }
 
 /* Takes the probes off when the phase asks for it. *stop: the window is finished. */
@@ -314,7 +321,7 @@ static int follow_phase(struct session *session, uint64_t now_ns, enum wire_stop
 	err = detach_window(session, now_ns);
 	if (err || phase != PHASE_AFTER || session->window_attached)
 		return err;
-	if (after_is_over(session, STATE_TOTAL(state), now_ns))
+	if (after_is_over(session, clock_monotonic_ns()))
 		*stop = STOP_WINDOW_FINISHED;
 	return 0;
 }

@@ -374,6 +374,11 @@ void probes_set_ready(struct probes *probes, uint32_t cycle_end)
 	__atomic_store_n(&probes->skeleton->bss->ready_cycle, cycle_end, __ATOMIC_RELEASE);
 }
 
+void probes_set_limit(struct probes *probes, uint32_t attempt_limit)
+{
+	__atomic_store_n(&probes->skeleton->bss->attempt_limit, attempt_limit, __ATOMIC_RELEASE);
+}
+
 uint64_t probes_stop(struct probes *probes)
 {
 	__atomic_store_n(&probes->skeleton->bss->stopped, 1, __ATOMIC_SEQ_CST);

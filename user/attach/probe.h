@@ -43,6 +43,9 @@ int probes_ring_fd(const struct probes *probes);
  */
 void probes_set_ready(struct probes *probes, uint32_t cycle_end);
 
+/* Attempts of this number and later are not counted. */
+void probes_set_limit(struct probes *probes, uint32_t attempt_limit);
+
 /* The programs record nothing from now on. Returns the time: what they recorded is older. */
 uint64_t probes_stop(struct probes *probes);
 
