@@ -237,8 +237,6 @@ static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64
 	__u64 object = PT_REGS_PARM1(ctx);
 	struct thread_state *thread;
 
-	if ((PT_REGS_PARM2(ctx) & 0xff) != SCOPE_USER)
-		return;
 	thread = bpf_map_lookup_elem(&threads, &tid);
 	if (range_open(tid, object, thread && thread->is_attempt))
 		range_emit_kept(thread, tid, now_ns, object);
@@ -384,6 +382,42 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 		return;
 	}
 	attempt_end(tid, now_ns);
+}
+
+/* Outside of the window a range matters only if its name may be an attempt's. */
+static __always_inline bool range_is_irrelevant(const char *name)
+{
+	__u64 head = 0, wanted;
+
+	if (phase_now() == PHASE_ACTIVE || config.step_mode != STEP_AUTO)
+		return false;
+	/* Bytes 8 to 15 of "Optimizer.step#" tell it from all others, "Optimizer.zero_grad#" too.
+	 */
+	if (bpf_probe_read_user(&head, 7, name + 8))
+		return false;
+	__builtin_memcpy(&wanted, "r.step#", 8);
+	return head != wanted;
+}
+
+/*
+ * Most hits outside of the window are of ranges that are no attempts: the job pays for each of
+ * them, so they are told apart before anything else is done. Sees hits of forked children as well.
+ */
+static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
+{
+	__u64 object = PT_REGS_PARM1(ctx);
+
+	switch (kind) {
+	case PROBE_RANGE_ENTER:
+		return range_is_irrelevant(string_characters((void *)PT_REGS_PARM1(ctx)));
+	case PROBE_RANGE_EXIT:
+	case PROBE_RANGE_END:
+		return !bpf_map_lookup_elem(&open_ranges, &object);
+	case PROBE_RANGE_BEGIN:
+		return (PT_REGS_PARM2(ctx) & 0xff) != SCOPE_USER;
+	default:
+		return false;
+	}
 }
 
 #endif /* CAPTURE_BPF_H */

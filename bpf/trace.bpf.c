@@ -11,14 +11,17 @@
 static __always_inline int dispatch(struct pt_regs *ctx)
 {
 	__u32 kind = bpf_get_attach_cookie(ctx) & 0xff;
-	__u64 now_ns = bpf_ktime_get_ns();
+	__u64 now_ns;
 	__u32 tid = 0;
 
 	if (kind == PROBE_CHECK) { /* hit by a child of the collector, not by the job */
 		__sync_fetch_and_add(&check_hits, 1);
 		return 0;
 	}
-	if (*(volatile __u32 *)&stopped || !filter_thread(&tid))
+	if (*(volatile __u32 *)&stopped || is_irrelevant(ctx, kind))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (!filter_thread(&tid))
 		return 0;
 	switch (kind) {
 	case PROBE_RANGE_NAME:

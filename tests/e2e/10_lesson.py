@@ -9,6 +9,8 @@ RANGES = {"train_step": 5, "Optimizer.step#SGD.step": 5, "Optimizer.zero_grad#SG
 def check_lesson(out, truth):
     h.check_output(out)
     h.check_plan(out, skip_first=0, wait=2, warmup=2, active=5, repeat=1)
+    h.equal([site["point"] for site in out.profile["plan"]["probe_sites"] if site["found"] and not site["emulated"]], [],
+            "sites that are single-stepped, at ten times the cost")
     h.equal(h.calls(out), {**RANGES, "ProfilerStep*": 5}, "calls in cpu_ops.txt")
     h.equal({r["name"]: r["count"] for r in out.profile["regions"] if not r["name"].startswith("ProfilerStep")}, RANGES, "regions")
     h.equal((out.window["applied_attempts"], out.window["skipped_attempts"], out.window["unknown_attempts"]),

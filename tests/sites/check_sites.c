@@ -130,7 +130,7 @@ static enum probe_site_refusal check(const struct function *function, const uint
 	totals->functions++;
 	if (!code)
 		return refusal;
-	if (!probe_site_entry(code, size_bytes, address, true, &site)) {
+	if (!probe_site_entry(code, size_bytes, address, PROBE_SITE_EVERYTHING, &site)) {
 		totals->entries += site.emulated;
 		if (verbose)
 			print_site(function, "entry", code, &site);

@@ -61,8 +61,9 @@ struct flow_insn {
 	int32_t frame_value;
 	int32_t sp_below_entry; /* bytes, before the instruction runs; CONTROL_FLOW_SP_UNKNOWN */
 	uint8_t length;
-	bool leaves;	      /* the target is outside the function */
-	bool writes_argument; /* rdi rsi rdx rcx r8 r9, any width */
+	bool leaves;		   /* the target is outside the function */
+	uint8_t written_arguments; /* bit n: argument register n (rdi rsi rdx rcx r8 r9), any width
+				    */
 	bool writes_sp;
 	bool is_emulated; /* by the kernel, when probed */
 };

@@ -135,25 +135,28 @@ static int classify(const struct insn_decoder *decoder, struct flow_insn *out)
 	return 0;
 }
 
-static bool is_argument(uint16_t reg)
+/* The number of the argument register that reg is a part of, or -1. */
+static int argument_number(uint16_t reg)
 {
 	/* clang-format off */
-	static const uint16_t arguments[] = {
-		X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL,
-		X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL,
-		X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH,
-		X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH,
-		X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B,
-		X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B,
+	static const uint16_t arguments[][6] = {
+		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
+		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
+		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH },
+		{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },
+		{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
+		{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
 	};
 	/* clang-format on */
-	size_t i;
+	size_t number, part;
 
-	for (i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
-		if (reg == arguments[i])
-			return true;
+	for (number = 0; number < sizeof(arguments) / sizeof(arguments[0]); number++) {
+		for (part = 0; part < 6 && arguments[number][part]; part++) {
+			if (reg == arguments[number][part])
+				return (int)number;
+		}
 	}
-	return false;
+	return -1;
 }
 
 static bool is_stack_pointer(uint16_t reg)
@@ -174,15 +177,17 @@ static void note_writes(const struct insn_decoder *decoder, struct flow_insn *ou
 
 	if (cs_regs_access(decoder->handle, decoder->insn, reads, &read_cnt, writes, &write_cnt) !=
 	    CS_ERR_OK) {
-		out->writes_argument = true;
+		out->written_arguments = 0xff;
 		out->writes_sp = true;
 		out->stack = STACK_LOST;
 		out->frame = FRAME_LOST;
 		return;
 	}
 	for (i = 0; i < write_cnt; i++) {
-		if (is_argument(writes[i]))
-			out->writes_argument = true;
+		int argument = argument_number(writes[i]);
+
+		if (argument >= 0)
+			out->written_arguments |= (uint8_t)(1U << argument);
 		if (is_frame_pointer(writes[i]))
 			out->frame = FRAME_LOST;
 		if (is_stack_pointer(writes[i])) {

@@ -87,8 +87,7 @@ static void plan_function(struct search *search, const struct catalog_row *row,
 	uint64_t file_offset;
 
 	if (!code ||
-	    probe_site_entry(code, symbol->size_bytes, symbol->address,
-			     !row->needs_no_arguments && !row->needs_tail_jump, &site) ||
+	    probe_site_entry(code, symbol->size_bytes, symbol->address, row->needs, &site) ||
 	    elf_image_file_offset(search->image, site.address, &file_offset)) {
 		log_debug("%s: no place for a probe in %s", row->point, symbol->name);
 		return;
@@ -183,7 +182,6 @@ static void own_row(struct wanted *wanted, const struct step_spec *step)
 		.point = "step",
 		.library = step->library[0] ? LIBRARY_NAMED : LIBRARY_TORCH_CPU,
 		.prefixes = { step->symbol },
-		.needs_no_arguments = true,
 		.hits = "once per attempt",
 		.cost = "attempts",
 	};

@@ -95,7 +95,7 @@ static bool is_on_cycle(const struct control_flow *flow, uint32_t index, uint32_
 }
 
 /* The first emulated instruction of the straight line, or CONTROL_FLOW_NONE. */
-static uint32_t find_entry(const struct control_flow *flow, bool needs_arguments)
+static uint32_t find_entry(const struct control_flow *flow, unsigned int needs)
 {
 	const struct flow_insn *insn;
 	uint32_t index = 0;
@@ -106,17 +106,18 @@ static uint32_t find_entry(const struct control_flow *flow, bool needs_arguments
 			return index;
 		if (insn->class != FLOW_PLAIN)
 			break;
-		if (needs_arguments && (insn->writes_argument || insn->writes_sp))
+		if ((insn->written_arguments & needs) ||
+		    (insn->writes_sp && (needs & PROBE_SITE_STACK)))
 			break;
 		index = insn->next[0];
 	}
 	return CONTROL_FLOW_NONE;
 }
 
-static int choose_entry(const struct control_flow *flow, uint64_t address, bool needs_arguments,
+static int choose_entry(const struct control_flow *flow, uint64_t address, unsigned int needs,
 			struct probe_site *out)
 {
-	uint32_t index = find_entry(flow, needs_arguments);
+	uint32_t index = find_entry(flow, needs);
 	uint32_t *work = NULL;
 	bool *seen = NULL;
 	int err = -ENOMEM;
@@ -139,8 +140,8 @@ out:
 	return err;
 }
 
-int probe_site_entry(const uint8_t *code, uint64_t size_bytes, uint64_t address,
-		     bool needs_arguments, struct probe_site *out)
+int probe_site_entry(const uint8_t *code, uint64_t size_bytes, uint64_t address, unsigned int needs,
+		     struct probe_site *out)
 {
 	struct control_flow *flow;
 	int err;
@@ -148,7 +149,7 @@ int probe_site_entry(const uint8_t *code, uint64_t size_bytes, uint64_t address,
 	err = control_flow_new(&flow, code, size_bytes, address);
 	if (err)
 		return flow_error(err);
-	err = choose_entry(flow, address, needs_arguments, out);
+	err = choose_entry(flow, address, needs, out);
 	control_flow_free(flow);
 	return err;
 }

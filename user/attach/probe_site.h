@@ -84,17 +84,20 @@ struct probe_site_calls {
 	void *context;
 };
 
+/* What a probe at the entry reads, so what must still be as it was at the entry. */
+#define PROBE_SITE_ARGUMENT(n) (1U << (n)) /* rdi rsi rdx rcx r8 r9 */
+#define PROBE_SITE_STACK (1U << 6)
+#define PROBE_SITE_EVERYTHING 0x7fU
+
 /*
  * Entry of the function whose size_bytes of code lie at address: the first emulated instruction on
- * the straight line from its start, behind endbr64 and whatever else changes no argument register
- * (rdi rsi rdx rcx r8 r9) and not the stack pointer; with needs_arguments = false those may change.
- * Never behind a branch or an indirect call, never on a cycle. Where there is none, the function's
- * first instruction, single-stepped.
- * Returns 0; -ENOENT with *out untouched: size 0 or too large, the first instruction is undecodable
- * or itself on a cycle; or -ENOMEM.
+ * the straight line from its start, behind endbr64 and whatever else changes nothing of what the
+ * probe needs. Never behind a branch or an indirect call, never on a cycle. Where there is none,
+ * the function's first instruction, single-stepped. Returns 0; -ENOENT with *out untouched: size 0
+ * or too large, the first instruction is undecodable or itself on a cycle; or -ENOMEM.
  */
-int probe_site_entry(const uint8_t *code, uint64_t size_bytes, uint64_t address,
-		     bool needs_arguments, struct probe_site *out);
+int probe_site_entry(const uint8_t *code, uint64_t size_bytes, uint64_t address, unsigned int needs,
+		     struct probe_site *out);
 
 /*
  * Exit of a function whose work is behind an indirect call (at::_ops::*::call), by the rule above.

@@ -14,6 +14,7 @@ static const struct catalog_row rows[] = {
 	{
 		.kind = PROBE_RANGE_NAME,
 		.point = "range name",
+		.needs = PROBE_SITE_ARGUMENT(1),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN5torch8autograd8profiler25record_function_enter_newE" },
 		.since = TORCH_RELEASE(2, 0),
@@ -24,6 +25,7 @@ static const struct catalog_row rows[] = {
 		/* 1.13 enters ranges through an operator; its first string argument is the name. */
 		.kind = PROBE_RANGE_NAME,
 		.point = "range name (1.13)",
+		.needs = PROBE_SITE_ARGUMENT(1),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN3c106ivalue14ConstantString6createENSt7__cxx1112basic_string",
 			      "_ZN3c106ivalue14ConstantString6createESs" },
@@ -44,6 +46,7 @@ static const struct catalog_row rows[] = {
 		/* Static, so in .symtab alone: the wheels have it, stripped builds do not. */
 		.kind = PROBE_RANGE_ENTER,
 		.point = "range enter",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(2),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN5torch8autograd8profilerL21record_function_enterE",
 			      "_ZN5torch8autograd8profiler21record_function_enterE" },
@@ -66,6 +69,7 @@ static const struct catalog_row rows[] = {
 	{
 		.kind = PROBE_RANGE_BEGIN,
 		.point = "range begin",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(1),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at14RecordFunctionC1ENS_11RecordScopeE",
 			      "_ZN2at14RecordFunctionC2ENS_11RecordScopeE" },
@@ -75,6 +79,7 @@ static const struct catalog_row rows[] = {
 	{
 		.kind = PROBE_RANGE_END,
 		.point = "range end",
+		.needs = PROBE_SITE_ARGUMENT(0),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at14RecordFunction3endEv" },
 		.hits = "twice per range and per autograd node",
@@ -83,6 +88,7 @@ static const struct catalog_row rows[] = {
 	{
 		.kind = PROBE_REGION_CSTRING,
 		.point = "compiled region (to 2.8)",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(1),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at14RecordFunction6beforeEPKcl" },
 		.since = TORCH_RELEASE(2, 2),
@@ -93,6 +99,7 @@ static const struct catalog_row rows[] = {
 	{
 		.kind = PROBE_REGION_VIEW,
 		.point = "compiled region",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_STACK,
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_view" },
 		.since = TORCH_RELEASE(2, 9),
@@ -104,13 +111,13 @@ static const struct catalog_row rows[] = {
 		.point = "gradient unscale",
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at4_ops42_amp_foreach_non_finite_check_and_unscale_4callE" },
-		.needs_no_arguments = true,
 		.hits = "a few times per attempt, with a GradScaler",
 		.cost = "whether an attempt was skipped, where a GradScaler runs",
 	},
 	{
 		.kind = PROBE_SCALE_UPDATE,
 		.point = "gradient scale update",
+		.needs = PROBE_SITE_ARGUMENT(2),
 		.library = LIBRARY_TORCH_CPU,
 		.prefixes = { "_ZN2at4_ops18_amp_update_scale_4callE" },
 		.hits = "once per attempt, with a GradScaler",
@@ -124,7 +131,6 @@ static const struct catalog_row rows[] = {
 		.prefixes = { "_ZN2at4_ops11_fused_sgd_4callE",
 			      "_ZN2at4_ops21_fused_sgd__tensor_lr4callE" },
 		.is_family = true,
-		.needs_no_arguments = true,
 		.since = TORCH_RELEASE(2, 3),
 		.hits = "once per parameter group and attempt, with fused=True",
 		.cost = "whether a fused SGD step was skipped",
@@ -136,7 +142,6 @@ static const struct catalog_row rows[] = {
 		.prefixes = { "_ZN2at4_ops12_fused_adam_4callE",
 			      "_ZN2at4_ops22_fused_adam__tensor_lr4callE" },
 		.is_family = true,
-		.needs_no_arguments = true,
 		.hits = "once per parameter group and attempt, with fused=True",
 		.cost = "whether a fused Adam step was skipped",
 	},
@@ -147,7 +152,6 @@ static const struct catalog_row rows[] = {
 		.prefixes = { "_ZN2at4_ops13_fused_adamw_4callE",
 			      "_ZN2at4_ops23_fused_adamw__tensor_lr4callE" },
 		.is_family = true,
-		.needs_no_arguments = true,
 		.since = TORCH_RELEASE(2, 1),
 		.hits = "once per parameter group and attempt, with fused=True",
 		.cost = "whether a fused AdamW step was skipped",
@@ -159,7 +163,6 @@ static const struct catalog_row rows[] = {
 		.prefixes = { "_ZN2at4_ops15_fused_adagrad_4callE",
 			      "_ZN2at4_ops25_fused_adagrad__tensor_lr4callE" },
 		.is_family = true,
-		.needs_no_arguments = true,
 		.since = TORCH_RELEASE(2, 4),
 		.hits = "once per parameter group and attempt, with fused=True",
 		.cost = "whether a fused Adagrad step was skipped",

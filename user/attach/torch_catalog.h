@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "attach/probe_site.h"
 #include "attach/target.h"
 #include "probe_config.h"
 
@@ -19,9 +20,9 @@ struct catalog_row {
 	enum library_role library;
 	/* The mangled name begins so: string ABI and optional's spelling change behind it. */
 	const char *prefixes[CATALOG_PREFIXES_MAX];
-	bool is_family;		 /* every function that matches, not the first one */
-	bool needs_tail_jump;	 /* only the jump into another function that ends it will do */
-	bool needs_no_arguments; /* a site behind changed argument registers will do */
+	bool is_family;	      /* every function that matches, not the first one */
+	bool needs_tail_jump; /* only the jump into another function that ends it will do */
+	unsigned int needs;   /* PROBE_SITE_ARGUMENT() and so on: what the program reads */
 	/* Releases for which the row is right; 0: no bound. Both are inclusive. */
 	torch_release since, until;
 	const char *hits; /* how often, for --describe */
