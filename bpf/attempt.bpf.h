@@ -18,17 +18,6 @@ static __always_inline __u32 phase_now(void)
 	return STATE_PHASE(*(volatile __u64 *)&attempt_state);
 }
 
-/* The window's probes are in place, and the phase is one of theirs. */
-static __always_inline bool window_is_probed(void)
-{
-	__u64 state = *(volatile __u64 *)&attempt_state;
-	__u32 phase = STATE_PHASE(state);
-
-	if (phase == PHASE_WARMUP)
-		return *(volatile __u32 *)&ready_cycle > STATE_CYCLE(state);
-	return phase == PHASE_ACTIVE;
-}
-
 /* The first phase of a cycle whose wait has this many attempts. */
 static __always_inline __u32 cycle_first_phase(__u32 wait)
 {

@@ -168,11 +168,8 @@ static __always_inline bool range_open(__u32 tid, __u64 object, bool is_attempt)
 		range.flags |= OPEN_RECORDED;
 	if (is_attempt && attempt_begins(tid, object))
 		range.flags |= OPEN_ATTEMPT;
-	if (!range.flags) {
-		/* An earlier one at this address has ended unseen. */
-		bpf_map_delete_elem(&open_ranges, &object);
+	if (!range.flags)
 		return false;
-	}
 	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
 		loss_count(LOSS_RANGE_TABLE_FULL);
 		return false;
@@ -238,7 +235,7 @@ static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64
 	struct wire_range_begin *record;
 	bool is_attempt = name_seen(name);
 
-	if (is_attempt && config.counts_at_enter && !window_is_probed()) {
+	if (is_attempt && config.counts_at_enter && !phase_wants_names(phase_now())) {
 		attempt_at_enter(tid, now_ns, object);
 		return;
 	}
@@ -426,7 +423,7 @@ static __always_inline bool range_is_irrelevant(const char *name)
 {
 	__u64 head = 0, wanted;
 
-	if (phase_wants_names(phase_now()) || config.step_mode != STEP_AUTO)
+	if (phase_now() == PHASE_ACTIVE || config.step_mode != STEP_AUTO)
 		return false;
 	/* Bytes 8 to 15 of "Optimizer.step#" tell it from all others, "Optimizer.zero_grad#" too.
 	 */
