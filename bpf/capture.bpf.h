@@ -198,48 +198,14 @@ static __always_inline void range_submit(struct wire_range_begin *record)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/*
- * The word in front of a RecordFunction: of the object that holds it, a pointer to its virtual
- * table or its count of references (before PyTorch 2.3). It is not the same once the object is
- * freed.
- */
-static __always_inline __u64 holder_word(__u64 object)
-{
-	__u64 word = 0;
-
-	bpf_probe_read_user(&word, sizeof(word), (void *)(object - 16));
-	return word;
-}
-
-/*
- * Outside of the window one hit a range must do, so an attempt is counted as its range begins, and
- * its end is not seen. A range of the same name inside it (a subclass's step() calls its parent's)
- * is no attempt: then the outer one's object is still there.
- */
-static __always_inline void attempt_at_enter(__u32 tid, __u64 now_ns, __u64 object)
-{
-	if (entered_object && entered_object != object && entered_tid == tid &&
-	    holder_word(entered_object) == entered_word)
-		return;
-	entered_object = object;
-	entered_word = holder_word(object);
-	entered_tid = tid;
-	attempt_range_ended(tid, now_ns);
-}
-
 /* A Python range: name and object at once. */
 static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
 	const char *name = string_characters((void *)PT_REGS_PARM1(ctx));
 	__u64 object = PT_REGS_PARM3(ctx);
 	struct wire_range_begin *record;
-	bool is_attempt = name_seen(name);
 
-	if (is_attempt && config.counts_at_enter && !phase_wants_names(phase_now())) {
-		attempt_at_enter(tid, now_ns, object);
-		return;
-	}
-	if (!range_open(tid, object, is_attempt))
+	if (!range_open(tid, object, name_seen(name)))
 		return;
 	record = range_reserve(tid, now_ns, object, RANGE_USER);
 	if (!record)
@@ -443,10 +409,6 @@ static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
 
 	switch (kind) {
 	case PROBE_RANGE_ENTER:
-		/* Another range has taken the place of the one that was counted: that one has
-		 * ended. */
-		if (PT_REGS_PARM3(ctx) == entered_object)
-			entered_object = 0;
 		return range_is_irrelevant(string_characters((void *)PT_REGS_PARM1(ctx)));
 	case PROBE_RANGE_EXIT:
 	case PROBE_RANGE_END:

@@ -88,11 +88,6 @@ __u32 found_inf; /* enum wire_outcome as the scaler's tensor tells it; unknown: 
 /* Signs seen since the start. */
 __u32 optimizer_ranges_ever;
 __u32 scaler_seen;
-/* The last range that made an attempt as it began, and a word of the object that holds it. */
-__u64 entered_object;
-__u64 entered_word;
-__u32 entered_tid;
-
 __u64 beat_hash; /* of the first Optimizer.step#... name */
 
 /* A value to start a map entry from: the stack is too small for it. */

@@ -43,10 +43,10 @@ struct probe_config {
 	__u64 pid_namespace_ino;
 	__u32 namespace_pid; /* the job in that namespace */
 	__u32 step_mode;     /* enum step_mode */
-	__u32 name_first;    /* take the first string after PROBE_RANGE_NAME_RESET, not the last */
+	__u32 reserved;
+	__u32 name_first; /* take the first string after PROBE_RANGE_NAME_RESET, not the last */
 	__u32 pattern_size;
 	__u32 pattern_is_prefix;
-	__u32 counts_at_enter; /* outside of the window a range makes an attempt as it begins */
 	char pattern[STEP_PATTERN_BYTES];
 	__u32 skip_first;
 	__u32 first_wait; /* attempts of wait in the first cycle */

@@ -67,8 +67,8 @@ def attach(pid, directory):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--python", default=interpreter())
-    p.add_argument("--windows", type=int, default=40)
-    p.add_argument("--seconds", type=float, default=0.8)
+    p.add_argument("--windows", type=int, default=12)
+    p.add_argument("--seconds", type=float, default=2.0)
     p.add_argument("--hidden", type=int, default=512)
     opt = p.parse_args()
     ratios = []

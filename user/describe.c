@@ -84,7 +84,7 @@ static void print_missing(const struct probe_plan *plan)
 static void print_hits(const struct probe_plan *plan)
 {
 	if (plan->sees_by_enter)
-		printf("predicted hits: wait: 1 per range, 2 to 5 per attempt with a GradScaler; "
+		printf("predicted hits: wait: 2 per range, 2 to 5 per attempt with a GradScaler; "
 		       "window: 4 per range, 2 per autograd node more\n");
 	else
 		printf("predicted hits: wait and window: 4 per range, 3 per autograd node, 2 to 5 "

@@ -243,7 +243,6 @@ static enum probe_group group_of(const struct probe_plan *plan, const struct ste
 		 */
 		return plan->sees_by_enter || step->mode == STEP_ENTRY ? PROBE_GROUP_WINDOW
 								       : PROBE_GROUP_STEP;
-	case PROBE_RANGE_EXIT: /* outside of the window attempts are counted as they begin */
 	case PROBE_REGION_CSTRING:
 	case PROBE_REGION_VIEW:
 		return PROBE_GROUP_WINDOW;
@@ -305,7 +304,6 @@ void probe_plan_configure(const struct probe_plan *plan, const struct step_spec 
 	config->step_mode = step->mode;
 
 	config->name_first = plan->name_first;
-	config->counts_at_enter = plan->sees_by_enter;
 	config->pattern_size = (__u32)strlen(step->pattern);
 	config->pattern_is_prefix = step->pattern_is_prefix;
 	text_copy(config->pattern, sizeof(config->pattern), step->pattern);
