@@ -168,8 +168,11 @@ static __always_inline bool range_open(__u32 tid, __u64 object, bool is_attempt)
 		range.flags |= OPEN_RECORDED;
 	if (is_attempt && attempt_begins(tid, object))
 		range.flags |= OPEN_ATTEMPT;
-	if (!range.flags)
+	if (!range.flags) {
+		/* An earlier one at this address has ended unseen. */
+		bpf_map_delete_elem(&open_ranges, &object);
 		return false;
+	}
 	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
 		loss_count(LOSS_RANGE_TABLE_FULL);
 		return false;
@@ -385,14 +388,16 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 }
 
 /* Outside of the window a range matters only if its name may be an attempt's. */
-static __always_inline bool range_is_irrelevant(const char *name)
+static __always_inline bool range_is_irrelevant(__u64 object, const char *name)
 {
 	__u64 head = 0, wanted;
 
-	if (phase_now() == PHASE_ACTIVE || config.step_mode != STEP_AUTO)
+	if (phase_wants_names(phase_now()) || config.step_mode != STEP_AUTO)
 		return false;
-	/* Bytes 8 to 15 of "Optimizer.step#" tell it from all others, "Optimizer.zero_grad#" too.
-	 */
+	/* It stands where an attempt's range stood, whose end was not seen. */
+	if (bpf_map_lookup_elem(&open_ranges, &object))
+		return false;
+	/* Bytes 8 to 14 of "Optimizer.step#" tell it from "Optimizer.zero_grad#" as well. */
 	if (bpf_probe_read_user(&head, 7, name + 8))
 		return false;
 	__builtin_memcpy(&wanted, "r.step#", 8);
@@ -409,7 +414,8 @@ static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
 
 	switch (kind) {
 	case PROBE_RANGE_ENTER:
-		return range_is_irrelevant(string_characters((void *)PT_REGS_PARM1(ctx)));
+		object = PT_REGS_PARM3(ctx);
+		return range_is_irrelevant(object, string_characters((void *)PT_REGS_PARM1(ctx)));
 	case PROBE_RANGE_EXIT:
 	case PROBE_RANGE_END:
 		return !bpf_map_lookup_elem(&open_ranges, &object);

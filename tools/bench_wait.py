@@ -5,7 +5,9 @@ Runs the bundled model in an endless loop, attaches tpbpf with a wait that never
 alternating windows of one run, since machines drift. The job times its own steps. Prints the medians of each pair of
 windows and the median of their ratios.
 
-    tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H]
+    tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H,H,...]
+
+The hidden size sets how long a step is: a probe hit costs the same in a short one and a long one.
 """
 import argparse
 import os
@@ -67,14 +69,20 @@ def attach(pid, directory):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--python", default=interpreter())
-    p.add_argument("--windows", type=int, default=12)
-    p.add_argument("--seconds", type=float, default=2.0)
-    p.add_argument("--hidden", type=int, default=512)
+    p.add_argument("--windows", type=int, default=24)
+    p.add_argument("--seconds", type=float, default=0.8)
+    p.add_argument("--verbose", action="store_true", help="each pair of windows")
+    p.add_argument("--hidden", default="512,1024,2048")
     opt = p.parse_args()
+    for hidden in opt.hidden.split(","):
+        measure(opt, int(hidden))
+
+
+def measure(opt, hidden):
     ratios = []
     with tempfile.TemporaryDirectory() as work:
         steps = os.path.join(work, "steps")
-        job = subprocess.Popen([opt.python, "-c", JOB, str(opt.hidden), steps])
+        job = subprocess.Popen([opt.python, "-c", JOB, str(hidden), steps])
         try:
             time.sleep(5)
             windows = []
@@ -95,13 +103,18 @@ def main():
         finally:
             job.send_signal(signal.SIGKILL)
             job.wait()
+        unwatched_us = []
         for unwatched, attached in windows:
             before, count = median_between(steps, *unwatched)
             during, watched_count = median_between(steps, *attached)
             ratios.append(during / before)
-            print(f"unwatched {before / 1e3:9.1f} us ({count} steps)   wait probes {during / 1e3:9.1f} us "
-                  f"({watched_count} steps)   ratio {during / before:.4f}")
-    print(f"median ratio {statistics.median(ratios):.4f} over {len(ratios)} pairs of windows")
+            unwatched_us.append(before / 1e3)
+            if opt.verbose:
+                print(f"unwatched {before / 1e3:9.1f} us ({count} steps)   wait probes {during / 1e3:9.1f} us "
+                      f"({watched_count} steps)   ratio {during / before:.4f}")
+    quarter = statistics.quantiles(ratios, n=4)
+    print(f"hidden {hidden}: step {statistics.median(unwatched_us):.0f} us unwatched, with the wait phase's probes "
+          f"{statistics.median(ratios):.4f} times that (quartiles {quarter[0]:.4f} to {quarter[2]:.4f}, {len(ratios)} pairs)", flush=True)
 
 
 main()

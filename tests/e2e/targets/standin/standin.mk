@@ -10,7 +10,7 @@ BUILD ?= build
 CXX ?= g++
 CC ?= gcc
 STRIP ?= strip
-STANDIN_Q := $(if $(V),,@)
+STANDIN_Q := $(if $(filter 1,$(V)),,@)
 
 STANDIN_SRC := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 STANDIN_FLAVOURS := standin standin-stripped standin-2.4 standin-1.13
