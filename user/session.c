@@ -208,6 +208,7 @@ static int attach_window(struct session *session)
 	if (err)
 		return err;
 	session->window_attached = true;
+	session->tail_until_ns = 0;
 	/* Without a wait the probes stay for all cycles. */
 	set_ready(session, session->options->wait ? cycle + 1 : PLAN_REPEAT_MAX + 1);
 	if (!is_new)
@@ -465,23 +466,25 @@ static int finish(struct session *session)
  * While attempts go by, a late wake-up costs the job more than a prompt one: probes stay longer,
  * warmup lasts. It is a few milliseconds of work in all; what is written afterwards has no hurry.
  */
-static void set_urgent(bool is_urgent)
+static void set_priority(int nice_value)
 {
-	if (setpriority(PRIO_PROCESS, 0, is_urgent ? URGENT_NICE : 0))
+	if (setpriority(PRIO_PROCESS, 0, nice_value))
 		log_debug("the priority cannot be changed: %s", strerror(errno));
 }
 
 static int capture(struct session *session)
 {
+	int nice_before = getpriority(PRIO_PROCESS, 0), err, code;
 	enum wire_stop stop;
-	int err, code;
 
-	set_urgent(true);
+	set_priority(URGENT_NICE);
 	err = run_loop(session, &stop);
 	progress_clear(session->progress);
 	if (!err)
 		err = end_capture(session, stop);
-	set_urgent(false);
+	set_priority(nice_before);
+	if (err)
+		log_err("the capture has failed: %s", strerror(-err));
 	code = err ? session_exit_code(err) : finish(session);
 	if (code == EXIT_CANCELLED) {
 		log_info("cancelled: nothing was written");
