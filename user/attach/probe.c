@@ -176,8 +176,8 @@ static int load(struct probes *probes, const struct probe_config *config, enum a
 		return -EPERM;
 	}
 	if (err) {
-		log_err("the kernel does not take the BPF programs (%s); tpbpf needs Linux 5.15 or "
-			"later, -v shows why",
+		log_err("the kernel does not take the BPF programs (%s); tpbpf is tried from "
+			"Linux 6.1 on, -v shows why",
 			strerror(-err));
 		return -EOPNOTSUPP;
 	}

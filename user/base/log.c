@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -30,6 +31,8 @@ void log_message(enum log_level level, const char *format, ...)
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	text_printable(clean, sizeof(clean), message);
-	snprintf(line, sizeof(line), "%s%s\n", prefix[level], clean);
+	/* A progress line may stand there. */
+	snprintf(line, sizeof(line), "%s%s%s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+		 prefix[level], clean);
 	fputs(line, stderr);
 }
