@@ -370,6 +370,16 @@ static __always_inline bool attempts_have_begun(void)
 	return STATE_TOTAL(*(volatile __u64 *)&attempt_state) > 0;
 }
 
+/* The first attempt ended before it was known that a scaler runs. */
+static __always_inline void attempt_amend_first(__u64 now_ns, __u8 outcome)
+{
+	if (STATE_TOTAL(*(volatile __u64 *)&attempt_state) != 1)
+		return;
+	attempts[0].time_ns = now_ns;
+	if (attempts[0].outcome == OUTCOME_UNKNOWN)
+		attempts[0].outcome = outcome;
+}
+
 static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
 	bool is_known = scaler_seen;
@@ -378,8 +388,9 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 	scaler_seen = 1;
 	if (config.step_mode != STEP_AUTO)
 		return;
-	/* Attached between the step and its update: the step's end was counted as the attempt. */
+	/* Attached before the step's end: that was counted as the attempt. It ends here. */
 	if (!is_known && attempts_have_begun() && !optimizer_ranges) {
+		attempt_amend_first(now_ns, found_inf);
 		__sync_lock_test_and_set(&found_inf, OUTCOME_UNKNOWN);
 		__sync_lock_test_and_set(&fused_calls, 0);
 		return;
