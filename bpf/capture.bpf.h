@@ -364,7 +364,6 @@ static __always_inline __u32 tensor_outcome(const void *tensor)
 	return bits << 1 ? OUTCOME_SKIPPED : OUTCOME_APPLIED; /* -0.0 is no overflow either */
 }
 
-/* How many attempts ended so far; a macro's worth of code, but it names what is asked. */
 static __always_inline bool attempts_have_begun(void)
 {
 	return STATE_TOTAL(*(volatile __u64 *)&attempt_state) > 0;
