@@ -32,7 +32,7 @@ DEPFLAGS = -MMD -MP -MT $@
 
 # The program should run where only libc, libelf and zlib are: what has a static library is linked so.
 static_or = $(if $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
-LIBS = $(call static_or,bpf) $(call static_or,capstone) -lelf -lz -lpthread
+LIBS = $(call static_or,bpf) $(call static_or,capstone) $(call static_or,supc++) -lelf -lz -lpthread
 
 # A distribution's bpftool may be a wrapper that looks for the running kernel's own; tools/setup.sh then
 # links one that works.
@@ -44,28 +44,33 @@ BPF_CFLAGS = -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Werr
 # clang for the bpf target looks nowhere by itself: its own list for the host comes last.
 BPF_INCLUDES = $(shell $(CLANG) -v -E - </dev/null 2>&1 | sed -n '/<...> search starts here:/,/End of search/{ s| \(/.*\)|-idirafter \1|p }')
 
-SOURCES := $(filter-out user/main.c,$(wildcard user/*.c user/*/*.c))
+SOURCES := $(filter-out user/main.c user/agent/%,$(wildcard user/*.c user/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 C_FILES := $(wildcard user/*.[ch] user/*/*.[ch] include/*.h bpf/*.[ch] tests/unit/*.[ch] tests/sites/*.[ch])
 
-.PHONY: all demo demo-run check check-run unit e2e lint san valgrind setup install uninstall clean help bench-wait
+.PHONY: all gpu-demo demo demo-run check check-run unit e2e lint san valgrind setup install uninstall clean help e2e-san e2e-valgrind bench bench-wait bench-agent bench-collector
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BUILD)/tpbpf
+all: $(BUILD)/tpbpf $(BUILD)/libtpbpf-agent.so
 
 help:
 	@echo 'make demo        set up, build, and capture the bundled example job (as root)'
 	@echo 'make check       set up, build, and run every test that can run here (as root for all of them)'
-	@echo 'make all         build/tpbpf'
+	@echo 'make all         build/tpbpf and build/libtpbpf-agent.so'
+	@echo 'make gpu-demo OUT=DIR  a simulated GPU job of two ranks, its traces and its truth (as root)'
 	@echo 'make unit        unit tests, no privileges'
 	@echo 'make e2e         end-to-end tests, as root; e2e TESTS=1 runs those whose name begins with 1'
+	@echo 'make harm        everything a target may do against everything that may happen to tpbpf, as root; harm-short; CELLS=PATTERN'
+	@echo 'make matrix      the end-to-end tests on Linux 6.1 and 6.12, booted under QEMU, and on this kernel; KERNELS=6.1 on that one'
 	@echo 'make san         unit tests and capture replay under ASan and UBSan, in build/san'
 	@echo 'make valgrind    unit tests under valgrind'
+	@echo 'make e2e-san     end-to-end tests of a tpbpf with ASan and UBSan, as root; e2e-valgrind: replay of captures under valgrind'
+	@echo 'make fuzz        libFuzzer on everything that reads from the job or from a file, 30 minutes a target; fuzz-short: 20 s'
 	@echo 'make lint        format, static analysis, layering, size of functions and files'
-	@echo 'make bench-wait  what the wait phase costs a job, measured (as root)'
+	@echo 'make bench       what a window costs, beside torch.profiler; bench-wait, bench-agent, bench-collector (as root)'
 	@echo 'make install     to PREFIX (/usr/local), DESTDIR; make uninstall; make clean'
 	@echo 'V=1 shows the commands; BUILD=DIR builds elsewhere'
 
@@ -91,21 +96,22 @@ $(BUILD)/core.a: $(OBJECTS)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/user/%.o: user/%.c | $(BUILD)/generated/trace.skel.h
+$(BUILD)/user/%.o: user/%.c | $(BUILD)/generated/trace.skel.h $(BUILD)/generated/agent.skel.h
 	$(say) CC $<
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(DEPFLAGS) -c -o $@ $<
 
-# Only this object sees the skeleton; its dependency file names it from the second build on.
+# Only these objects see a skeleton; their dependency files name it from the second build on.
 $(BUILD)/user/attach/probe.o: $(BUILD)/generated/trace.skel.h
+$(BUILD)/user/attach/agent_probe.o: $(BUILD)/generated/agent.skel.h
 
-$(BUILD)/bpf/trace.bpf.o: bpf/trace.bpf.c
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(say) CLANG-BPF $<
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(BPF_INCLUDES) $(DEPFLAGS) -c -o $@ $<
 
-$(BUILD)/generated/trace.skel.h: $(BUILD)/bpf/trace.bpf.o
+$(BUILD)/generated/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(say) SKELETON $@
-	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(BUILD)/bpf/trace.linked.o $< && \
-		$(BPFTOOL) gen skeleton $(BUILD)/bpf/trace.linked.o name trace_bpf > $@
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(BUILD)/bpf/$*.linked.o $< && \
+		$(BPFTOOL) gen skeleton $(BUILD)/bpf/$*.linked.o name $*_bpf > $@
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/core.a
 	$(say) TEST $@
@@ -115,6 +121,12 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/core.a
 $(BUILD)/tests/check_sites: tests/sites/check_sites.c $(BUILD)/core.a
 	$(say) TEST $@
 	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(DEPFLAGS) -MF $@.d -o $@ $< $(BUILD)/core.a $(LIBS)
+
+-include user/agent/agent.mk
+-include tests/fakes/fakes.mk
+-include tests/e2e/targets/cuda/cuda.mk
+-include tests/e2e/targets/inject/inject.mk
+-include tests/agent/agent_tests.mk
 
 units: $(UNITS)
 
@@ -130,19 +142,47 @@ san:
 e2e: all standin $(BUILD)/tests/check_sites
 	tests/e2e/run.sh $(TESTS)
 
+# A finding ends the program with 99, which no test takes for an answer.
+e2e-san: all standin $(BUILD)/tests/check_sites
+	$(Q)$(MAKE) --no-print-directory SAN=1 BUILD=$(BUILD)/san $(BUILD)/san/tpbpf
+	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1 TPBPF=$(CURDIR)/$(BUILD)/san/tpbpf tests/e2e/run.sh $(TESTS)
+
+# What is replayed from captures, whole and damaged; the other tests' captures are made without valgrind.
+e2e-valgrind: all standin
+	TPBPF_BINARY=$(CURDIR)/$(BUILD)/tpbpf TPBPF=$(CURDIR)/tests/support/under_valgrind.sh TPBPF_TEST_MUTATIONS=60 tests/e2e/run.sh 27_standin_replay
+	TPBPF_BINARY=$(CURDIR)/$(BUILD)/tpbpf TPBPF=$(CURDIR)/tests/support/under_valgrind.sh tests/e2e/run.sh 34_report
+
 -include tests/e2e/targets/standin/standin.mk
+-include tests/harm/harm.mk
+-include tests/fuzz/fuzz.mk
+-include tools/matrix.mk
+
+# The simulated job as two ranks, their traces in OUT/trace/ and the device's own truth in OUT/truth.json.
+gpu-demo: all standin fakes agent
+	@test -n "$(OUT)" || { echo 'gpu-demo: say where to: make gpu-demo OUT=DIR'; exit 2; }
+	tests/e2e/gpu_demo.py $(OUT)
+
+bench: all
+	tools/bench_overhead.py
 
 bench-wait: all
 	tools/bench_wait.py
 
-lint: $(BUILD)/generated/trace.skel.h
+bench-agent: all standin fakes agent
+	tools/bench_agent.py
+
+bench-collector: all
+	tools/bench_collector.py
+
+lint: $(BUILD)/generated/trace.skel.h $(BUILD)/generated/agent.skel.h
 	tools/lint.sh $(C_FILES)
 
 install: all
 	install -D -m 755 $(BUILD)/tpbpf $(DESTDIR)$(PREFIX)/bin/tpbpf
+	install -D -m 755 $(BUILD)/libtpbpf-agent.so $(DESTDIR)$(PREFIX)/lib/libtpbpf-agent.so
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/tpbpf
+	rm -f $(DESTDIR)$(PREFIX)/bin/tpbpf $(DESTDIR)$(PREFIX)/lib/libtpbpf-agent.so
 
 clean:
 	rm -rf $(BUILD)

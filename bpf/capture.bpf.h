@@ -6,7 +6,7 @@
 #ifndef CAPTURE_BPF_H
 #define CAPTURE_BPF_H
 
-#include "attempt.bpf.h"
+#include "calls.bpf.h"
 
 #define SCOPE_USER 7 /* at::RecordScope::USER_SCOPE, PyTorch 1.13 to 2.14 */
 
@@ -89,7 +89,7 @@ static __always_inline bool name_seen(const char *name)
 static __always_inline void on_range_name(struct pt_regs *ctx, __u32 tid)
 {
 	struct thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
-	const char *name = string_characters((void *)PT_REGS_PARM2(ctx));
+	const char *name = string_characters((void *)ARGUMENT_1(ctx));
 	bool is_attempt;
 
 	if (name_is_unwanted(thread))
@@ -204,8 +204,8 @@ static __always_inline void range_submit(struct wire_range_begin *record)
 /* A Python range: name and object at once. */
 static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
-	const char *name = string_characters((void *)PT_REGS_PARM1(ctx));
-	__u64 object = PT_REGS_PARM3(ctx);
+	const char *name = string_characters((void *)ARGUMENT_0(ctx));
+	__u64 object = ARGUMENT_2(ctx);
 	struct wire_range_begin *record;
 
 	if (!range_open(tid, object, name_seen(name)))
@@ -237,7 +237,7 @@ static __always_inline void range_emit_kept(struct thread_state *thread, __u32 t
 
 static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
-	__u64 object = PT_REGS_PARM1(ctx);
+	__u64 object = ARGUMENT_0(ctx);
 	struct thread_state *thread;
 
 	thread = bpf_map_lookup_elem(&threads, &tid);
@@ -253,7 +253,7 @@ static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64
 /* RecordFunction::end() runs again from the destructor: only the first one for an object counts. */
 static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
-	__u64 object = PT_REGS_PARM1(ctx);
+	__u64 object = ARGUMENT_0(ctx);
 	struct open_range *found = bpf_map_lookup_elem(&open_ranges, &object);
 	struct open_range range;
 
@@ -265,6 +265,17 @@ static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 n
 		emit_range_end(tid, now_ns, object);
 	if (range.flags & OPEN_ATTEMPT)
 		attempt_object_ended(range.tid, object, tid, now_ns);
+}
+
+/* A range that ends otherwise than by an end of its own, or what the collector knows better. */
+static __always_inline void on_guard_end(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
+{
+	__u64 object = ARGUMENT_0(ctx);
+
+	if (bpf_map_lookup_elem(&open_ranges, &object))
+		on_range_end(ctx, tid, now_ns);
+	else if (calls_are_wanted())
+		emit_guard_end(ctx, tid, now_ns);
 }
 
 /*
@@ -301,8 +312,7 @@ static __always_inline void region_begin(__u32 tid, __u64 now_ns, __u64 object, 
 
 static __always_inline void on_region_cstring(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
-	region_begin(tid, now_ns, PT_REGS_PARM1(ctx), (const char *)PT_REGS_PARM2(ctx),
-		     WIRE_NAME_BYTES);
+	region_begin(tid, now_ns, ARGUMENT_0(ctx), (const char *)ARGUMENT_1(ctx), WIRE_NAME_BYTES);
 }
 
 /* std::variant<std::string_view, ...> by value: length, pointer and index lie on the stack. */
@@ -314,13 +324,13 @@ static __always_inline void on_region_view(struct pt_regs *ctx, __u32 tid, __u64
 		__u8 index;
 	} view;
 
-	if (bpf_probe_read_user(&view, sizeof(view), (void *)(PT_REGS_SP(ctx) + 8)))
+	if (bpf_probe_read_user(&view, sizeof(view), (void *)(STACK_POINTER(ctx) + 8)))
 		return;
 	if (view.index)
 		return;
 	if (view.size >= WIRE_NAME_BYTES)
 		view.size = WIRE_NAME_BYTES;
-	region_begin(tid, now_ns, PT_REGS_PARM1(ctx), view.characters, (__u32)view.size + 1);
+	region_begin(tid, now_ns, ARGUMENT_0(ctx), view.characters, (__u32)view.size + 1);
 }
 
 static __always_inline void on_unscale(void)
@@ -383,7 +393,7 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 {
 	bool is_known = scaler_seen;
 
-	found_inf = tensor_outcome((void *)PT_REGS_PARM3(ctx));
+	found_inf = tensor_outcome((void *)ARGUMENT_2(ctx));
 	scaler_seen = 1;
 	if (config.step_mode != STEP_AUTO)
 		return;
@@ -420,17 +430,32 @@ static __always_inline bool range_is_irrelevant(__u64 object, const char *name)
  */
 static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
 {
-	__u64 object = PT_REGS_PARM1(ctx);
+	__u64 object = ARGUMENT_0(ctx);
 
 	switch (kind) {
 	case PROBE_RANGE_ENTER:
-		object = PT_REGS_PARM3(ctx);
-		return range_is_irrelevant(object, string_characters((void *)PT_REGS_PARM1(ctx)));
+		object = ARGUMENT_2(ctx);
+		return range_is_irrelevant(object, string_characters((void *)ARGUMENT_0(ctx)));
 	case PROBE_RANGE_EXIT:
+	case PROBE_REGION_EXIT:
 	case PROBE_RANGE_END:
 		return !bpf_map_lookup_elem(&open_ranges, &object);
 	case PROBE_RANGE_BEGIN:
-		return (PT_REGS_PARM2(ctx) & 0xff) != SCOPE_USER;
+		return (ARGUMENT_1(ctx) & 0xff) != SCOPE_USER;
+	case PROBE_OP_END:
+		return *(volatile __u32 *)&calls_closed;
+	case PROBE_OP_BEGIN:
+	case PROBE_OP_SHAPES:
+	case PROBE_NODE_BEGIN:
+	case PROBE_APPLY_BEGIN:
+	case PROBE_BOXED_BEGIN:
+	case PROBE_BOXED_VECTOR:
+	case PROBE_MEMORY_NEW:
+	case PROBE_MEMORY_DELETE:
+	case PROBE_MEMORY_OUT:
+	case PROBE_DEVICE_MEMORY:
+	case PROBE_DEVICE_OUT:
+		return !calls_are_wanted();
 	default:
 		return false;
 	}

@@ -11,6 +11,13 @@
 static __always_inline bool filter_thread(__u32 *tid)
 {
 	struct bpf_pidns_info ids = {};
+	__u64 both;
+
+	if (config.global_ids) { /* much cheaper, and a hit is paid by the job */
+		both = bpf_get_current_pid_tgid();
+		*tid = (__u32)both;
+		return both >> 32 == config.namespace_pid;
+	}
 
 	if (bpf_get_ns_current_pid_tgid(config.pid_namespace_dev, config.pid_namespace_ino, &ids,
 					sizeof(ids)))

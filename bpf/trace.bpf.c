@@ -6,23 +6,48 @@
  */
 #include "maps.bpf.h"
 #include "filter.bpf.h"
+#include "calls.bpf.h"
 #include "capture.bpf.h"
+#include "shapes.bpf.h"
 
-static __always_inline int dispatch(struct pt_regs *ctx)
+/* Operators, nodes, memory: what comes most often first. */
+static __always_inline bool on_call_probe(struct pt_regs *ctx, __u64 cookie, __u32 tid,
+					  __u64 now_ns)
 {
-	__u32 kind = bpf_get_attach_cookie(ctx) & 0xff;
-	__u64 now_ns;
-	__u32 tid = 0;
+	__u32 kind = cookie & 0xff, subject = cookie >> 32;
 
-	if (kind == PROBE_CHECK) { /* hit by a child of the collector, not by the job */
-		__sync_fetch_and_add(&check_hits, 1);
-		return 0;
+	switch (kind) {
+	case PROBE_OP_BEGIN:
+		on_op(ctx, tid, now_ns, WIRE_OP_BEGIN, subject);
+		return true;
+	case PROBE_OP_END:
+		on_op(ctx, tid, now_ns, WIRE_OP_END, subject);
+		return true;
+	case PROBE_OP_SHAPES:
+		on_op_shapes(ctx, tid, now_ns, subject);
+		return true;
+	case PROBE_NODE_BEGIN:
+		on_node_begin(ctx, tid, now_ns);
+		return true;
+	case PROBE_APPLY_BEGIN:
+		on_apply_begin(ctx, tid, now_ns);
+		return true;
+	case PROBE_BOXED_BEGIN:
+		on_boxed(ctx, tid, now_ns, ARGUMENT_1(ctx));
+		return true;
+	case PROBE_BOXED_VECTOR:
+		on_boxed(ctx, tid, now_ns, read_word(ARGUMENT_1(ctx)));
+		return true;
+	case PROBE_SEQUENCE:
+		on_sequence(ctx, tid, now_ns);
+		return true;
+	default:
+		return on_memory(ctx, tid, now_ns, kind);
 	}
-	if (*(volatile __u32 *)&stopped || is_irrelevant(ctx, kind))
-		return 0;
-	now_ns = bpf_ktime_get_ns();
-	if (!filter_thread(&tid))
-		return 0;
+}
+
+static __always_inline void on_range_probe(struct pt_regs *ctx, __u32 kind, __u32 tid, __u64 now_ns)
+{
 	switch (kind) {
 	case PROBE_RANGE_NAME:
 		on_range_name(ctx, tid);
@@ -38,7 +63,11 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 		break;
 	case PROBE_RANGE_END:
 	case PROBE_RANGE_EXIT:
+	case PROBE_REGION_EXIT:
 		on_range_end(ctx, tid, now_ns);
+		break;
+	case PROBE_GUARD_END:
+		on_guard_end(ctx, tid, now_ns);
 		break;
 	case PROBE_REGION_CSTRING:
 		on_region_cstring(ctx, tid, now_ns);
@@ -46,6 +75,13 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 	case PROBE_REGION_VIEW:
 		on_region_view(ctx, tid, now_ns);
 		break;
+	}
+}
+
+static __always_inline void on_attempt_probe(struct pt_regs *ctx, __u32 kind, __u32 tid,
+					     __u64 now_ns)
+{
+	switch (kind) {
 	case PROBE_UNSCALE:
 		on_unscale();
 		break;
@@ -59,6 +95,25 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 		attempt_end(tid, now_ns);
 		break;
 	}
+}
+
+static __always_inline int dispatch(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), now_ns;
+	__u32 kind = cookie & 0xff, tid = 0;
+
+	if (kind == PROBE_COST) { /* hit by a child of the collector, not by the job */
+		on_cost(ctx);
+		return 0;
+	}
+	/* Sites come one after the other: of half of them an attempt would be counted twice. */
+	if (!*(volatile __u32 *)&armed || *(volatile __u32 *)&stopped || is_irrelevant(ctx, kind))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (!filter_thread(&tid) || on_call_probe(ctx, cookie, tid, now_ns))
+		return 0;
+	on_range_probe(ctx, kind, tid, now_ns);
+	on_attempt_probe(ctx, kind, tid, now_ns);
 	return 0;
 }
 
@@ -66,6 +121,15 @@ SEC("uprobe.multi")
 int on_probe_multi(struct pt_regs *ctx)
 {
 	return dispatch(ctx);
+}
+
+/* Finds out how the kernel filters: small, so that it costs next to nothing to have it verified. */
+SEC("uprobe.multi")
+int on_check(struct pt_regs *ctx)
+{
+	(void)ctx;
+	__sync_fetch_and_add(&check_hits, 1);
+	return 0;
 }
 
 /* For kernels without uprobe_multi (before 6.6): one perf event a site. */

@@ -22,9 +22,26 @@ enum probe_kind {
 	PROBE_SCALE_UPDATE = 9, /* arg2 = found_inf tensor: one per attempt of a gradient scaler */
 	PROBE_FUSED_STEP = 10,	/* a fused optimizer runs whether or not it skips */
 	PROBE_STEP_ENTRY = 11,	/* the user named this function as the attempt */
-	PROBE_CHECK = 12,	/* the collector finds out how the kernel filters */
+				/* 12 is free */
 	PROBE_RANGE_ENTER = 13, /* arg0 = std::string *, arg2 = RecordFunction * */
-	PROBE_KIND_CNT = 14,
+	PROBE_COST = 14,	/* the collector finds out what a hit costs */
+	PROBE_OP_BEGIN = 15,	/* the cookie's upper half: the operator's index */
+	PROBE_OP_END = 16,
+	PROBE_OP_SHAPES = 17,	  /* as PROBE_OP_BEGIN, with its arguments */
+	PROBE_NODE_BEGIN = 18,	  /* arg2 = Node * */
+	PROBE_GUARD_END = 19,	  /* arg0 = RecordFunction * that is destroyed */
+	PROBE_APPLY_BEGIN = 20,	  /* arg0 = PyTypeObject * of an autograd.Function */
+	PROBE_BOXED_BEGIN = 21,	  /* arg1 = shared_ptr<Operator> * */
+	PROBE_BOXED_VECTOR = 22,  /* arg1 = vector<shared_ptr<Operator>> * */
+	PROBE_SEQUENCE = 23,	  /* a forward call takes a number */
+	PROBE_MEMORY_NEW = 26,	  /* arg1 = address, arg2 = bytes */
+	PROBE_MEMORY_DELETE = 27, /* arg1 = address */
+	PROBE_MEMORY_OUT = 28,	  /* arg1 = bytes */
+	PROBE_DEVICE_MEMORY =
+		29, /* arg0 = address, arg1 = bytes, arg2, arg3 = totals, arg4 = device */
+	PROBE_DEVICE_OUT = 30,	/* arg0 = bytes, arg1, arg2 = totals, arg3 = device */
+	PROBE_REGION_EXIT = 31, /* arg0 = RecordFunction * of a compiled region */
+	PROBE_KIND_CNT = 32,
 };
 
 /* Where attempts come from. */
@@ -35,7 +52,11 @@ enum step_mode {
 };
 
 #define STEP_PATTERN_BYTES 64
-#define ATTEMPT_SLOTS 1024
+#define ATTEMPT_SLOTS 16384 /* 0.1 ms steps while probes come off for a second */
+#define RINGS_MAX 1024
+#define RING_BYTES                                                                    \
+	(16 * 1024 * 1024) /* the programs' idea of it; the collector makes the rings \
+			    */
 
 /* Set before load, never written by BPF. */
 struct probe_config {
@@ -58,8 +79,21 @@ struct probe_config {
 	__u32 tensor_sizes;
 	__u32 tensor_storage;
 	__u32 storage_data;
+	__u32 global_ids; /* the job's pid namespace is the first one: its ids are the kernel's */
+	/* Offsets in autograd::Node and PyNode; node_sequence 0: the layout is not known. */
+	__u32 node_sequence;
+	__u32 node_object;
+	/* Where a thread keeps the number that its next node takes: behind what a tls_index names,
+	 * which lies so far from the instruction of PROBE_SEQUENCE; and its own number, from there.
+	 */
+	__s64 sequence_index;
+	__s32 sequence_displacement;
+	__s32 thread_number_distance;
+	__u32 task_fsbase; /* offset in struct task_struct; 0: not known, or the above is not */
 	__u32 reserved2;
 };
+
+#define PROBE_COOKIE(kind, subject) ((__u64)(kind) | (__u64)(subject) << 32)
 
 /* One attempt's end. Valid when sequence == index + 1; BPF writes sequence last. */
 struct attempt_slot {
@@ -73,6 +107,28 @@ struct attempt_slot {
 	__u8 reserved[3];
 	__u32 sequence;
 	__u32 reserved2;
+};
+
+/* Records that one ring had no room for, between two times that the collector came by. */
+struct ring_hole {
+	__u64 first_ns, last_ns;
+	__u64 count;	/* written last */
+	__u32 kinds;	/* 1 << enum wire_kind */
+	__u32 tid;	/* 0: of several threads */
+	__u32 epoch;	/* loss_epoch when it began */
+	__u32 sequence; /* 1 + its number, written when the rest is there */
+};
+
+#define RING_HOLES 16 /* the last ones; the collector comes by more often */
+
+/* What did not fit into one ring. Only ever counts up. */
+struct ring_loss {
+	__u64 lost[LOST_KINDS]; /* by enum wire_kind, in active attempts */
+	__u64 lost_after[LOST_KINDS];
+	__u64 lost_in_warmup[LOST_KINDS];
+	__u64 records; /* all of them, counted last */
+	__u64 holes_begun;
+	struct ring_hole holes[RING_HOLES]; /* by number, modulo */
 };
 
 /*
@@ -96,7 +152,30 @@ struct attempt_slot {
 #define PLAN_ATTEMPTS_MAX 1000000U
 #define PLAN_REPEAT_MAX 500U
 
-_Static_assert(sizeof(struct probe_config) == 144, "probe_config");
+/* Where an operator's call passes an argument that --record-shapes reads. */
+#define PLACE_STACK 8 /* from here on: stack slots of 8 bytes; the first is at sp + 8 on entry */
+
+struct argument_place {
+	__u8 kind;     /* enum wire_argument_kind: ARGUMENT_TENSOR or ARGUMENT_INTEGERS */
+	__u8 position; /* among the schema's arguments, from 0 */
+	__u8 place;    /* 0 to 5: rdi rsi rdx rcx r8 r9; PLACE_STACK + slot */
+	__u8 flags;    /* PLACE_OPTIONAL */
+};
+
+#define PLACE_OPTIONAL 1   /* const std::optional<Tensor> &: the flag stands behind the tensor */
+#define PLACE_FLAG_FIRST 2 /* c10::optional, to 2.1: the flag stands before it */
+
+struct operator_places {
+	__u8 count;
+	__u8 argument_count; /* of the schema */
+	__u8 reserved[2];
+	struct argument_place places[SHAPES_ARGUMENTS_MAX];
+};
+
+_Static_assert(sizeof(struct ring_hole) == 40, "ring_hole");
+_Static_assert(sizeof(struct ring_loss) == 24 * LOST_KINDS + 16 + 40 * RING_HOLES, "ring_loss");
+_Static_assert(sizeof(struct operator_places) == 4 + 4 * SHAPES_ARGUMENTS_MAX, "operator_places");
+_Static_assert(sizeof(struct probe_config) == 176, "probe_config");
 _Static_assert(sizeof(struct attempt_slot) == 32, "attempt_slot");
 
 #endif /* PROBE_CONFIG_H */

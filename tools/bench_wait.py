@@ -2,14 +2,17 @@
 """What the wait phase costs a job: its median step time with the attempt probes attached against unwatched.
 
 Runs the bundled model in an endless loop, attaches tpbpf with a wait that never ends, detaches it, and so on in
-alternating windows of one run, since machines drift. The job times its own steps. Prints the medians of each pair of
-windows and the median of their ratios.
+alternating windows of one run, since machines drift. The job times its own steps. Each attached window is held against
+the two unwatched ones around it; printed is the median of these ratios, with the interval that covers the true median in
+95 of 100 runs.
 
     tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H,H,...]
 
 The hidden size sets how long a step is: a probe hit costs the same in a short one and a long one.
 """
 import argparse
+import bisect
+import math
 import os
 import signal
 import statistics
@@ -50,11 +53,26 @@ def interpreter():
         return sys.executable
 
 
-def median_between(path, begin_ns, end_ns):
+def read_steps(path):
+    """The end and the duration of each step, in nanoseconds."""
     with open(path) as f:
-        rows = [line.split() for line in f if line.endswith("\n")]
-    steps = [int(d) for t, d in rows if begin_ns <= int(t) - int(d) and int(t) <= end_ns]
-    return statistics.median(steps), len(steps)
+        return [tuple(map(int, line.split())) for line in f if line.endswith("\n")]
+
+
+def median_between(steps, begin_ns, end_ns):
+    first = bisect.bisect_left(steps, (begin_ns,))
+    last = bisect.bisect_right(steps, (end_ns,))
+    return statistics.median(d for t, d in steps[first:last] if begin_ns <= t - d)
+
+
+def interval(ratios):
+    """Order statistics between which the median lies with 95 %, whatever the ratios' distribution."""
+    ordered, n = sorted(ratios), len(ratios)
+    outside, k = 0.0, 0
+    while k < n // 2 and (outside + math.comb(n, k) / 2**n) <= 0.025:
+        outside += math.comb(n, k) / 2**n
+        k += 1
+    return ordered[max(k - 1, 0)], ordered[n - max(k, 1)]
 
 
 def attach(pid, directory):
@@ -69,8 +87,8 @@ def attach(pid, directory):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--python", default=interpreter())
-    p.add_argument("--windows", type=int, default=24)
-    p.add_argument("--seconds", type=float, default=0.8)
+    p.add_argument("--windows", type=int, default=100)
+    p.add_argument("--seconds", type=float, default=0.3)
     p.add_argument("--verbose", action="store_true", help="each pair of windows")
     p.add_argument("--hidden", default="512,1024,2048")
     opt = p.parse_args()
@@ -79,42 +97,45 @@ def main():
 
 
 def measure(opt, hidden):
-    ratios = []
     with tempfile.TemporaryDirectory() as work:
-        steps = os.path.join(work, "steps")
-        job = subprocess.Popen([opt.python, "-c", JOB, str(hidden), steps])
+        path = os.path.join(work, "steps")
+        job = subprocess.Popen([opt.python, "-c", JOB, str(hidden), path])
         try:
             time.sleep(5)
-            windows = []
+            unwatched, attached = [], []
             for i in range(opt.windows):
-                begin = time.monotonic_ns()
-                time.sleep(opt.seconds)
-                unwatched = (begin, time.monotonic_ns())
+                unwatched.append(window(opt.seconds))
                 tpbpf = attach(job.pid, os.path.join(work, f"out{i}"))
-                time.sleep(0.2)
-                begin = time.monotonic_ns()
-                time.sleep(opt.seconds)
-                attached = (begin, time.monotonic_ns())
+                time.sleep(0.1)
+                attached.append(window(opt.seconds))
                 tpbpf.send_signal(signal.SIGINT)
                 tpbpf.wait()
-                time.sleep(0.2)
-                windows.append((unwatched, attached))
+                time.sleep(0.1)
+            unwatched.append(window(opt.seconds))
             time.sleep(1)
         finally:
             job.send_signal(signal.SIGKILL)
             job.wait()
-        unwatched_us = []
-        for unwatched, attached in windows:
-            before, count = median_between(steps, *unwatched)
-            during, watched_count = median_between(steps, *attached)
-            ratios.append(during / before)
-            unwatched_us.append(before / 1e3)
-            if opt.verbose:
-                print(f"unwatched {before / 1e3:9.1f} us ({count} steps)   wait probes {during / 1e3:9.1f} us "
-                      f"({watched_count} steps)   ratio {during / before:.4f}")
-    quarter = statistics.quantiles(ratios, n=4)
-    print(f"hidden {hidden}: step {statistics.median(unwatched_us):.0f} us unwatched, with the wait phase's probes "
-          f"{statistics.median(ratios):.4f} times that (quartiles {quarter[0]:.4f} to {quarter[2]:.4f}, {len(ratios)} pairs)", flush=True)
+        steps = read_steps(path)
+        report(opt, hidden, [median_between(steps, *w) for w in unwatched], [median_between(steps, *w) for w in attached])
+
+
+def window(seconds):
+    begin = time.monotonic_ns()
+    time.sleep(seconds)
+    return begin, time.monotonic_ns()
+
+
+def report(opt, hidden, unwatched, attached):
+    ratios = [a / math.sqrt(before * after) for a, before, after in zip(attached, unwatched, unwatched[1:])]
+    idle = [b / math.sqrt(a * c) for a, b, c in zip(unwatched, unwatched[1:], unwatched[2:])]
+    if opt.verbose:
+        for before, during, ratio in zip(unwatched, attached, ratios):
+            print(f"unwatched {before / 1e3:9.1f} us   wait probes {during / 1e3:9.1f} us   ratio {ratio:.4f}")
+    low, high = interval(ratios)
+    print(f"hidden {hidden}: step {statistics.median(unwatched) / 1e3:.0f} us unwatched, with the wait phase's probes "
+          f"{statistics.median(ratios):.4f} times that (95 %: {low:.4f} to {high:.4f}, {len(ratios)} windows; the same ratio of "
+          f"unwatched windows alone: {statistics.median(idle):.4f})", flush=True)
 
 
 main()

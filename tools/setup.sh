@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test and show tpbpf: Debian 12 and 13, Ubuntu 24.04.
-#   tools/setup.sh [--lint] [--distro-torch] [--no-torch]
+#   tools/setup.sh [--lint] [--fuzz] [--matrix] [--distro-torch] [--no-torch]
 #     --lint          also what `make lint`, `make valgrind` need
+#     --fuzz          also what `make fuzz` needs
+#     --matrix        also what `make matrix` needs: QEMU for x86, busybox, cpio (the kernels it gets itself, and installs none)
 #     --distro-torch  also the distribution's PyTorch, a second one for the tests
 #     --no-torch      do not look for a PyTorch
 # Needs root only where something is missing. Exit: 0 all there, 1 something could not be had, 2 usage.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build
+# shellcheck source=tools/apt_source.sh
+. "$root/tools/apt_source.sh"
 torch_version=2.13.0
-lint='' distro_torch='' want_torch=1
+lint='' fuzz='' matrix='' distro_torch='' want_torch=1
 given="$*"
 
 for option in "$@"; do
 	case $option in
 	--lint) lint=1 ;;
+	--fuzz) fuzz=1 ;;
+	--matrix) matrix=1 ;;
 	--distro-torch) distro_torch=1 ;;
 	--no-torch) want_torch='' ;;
 	-h | --help)
-		sed -n '2,7s/^# \{0,1\}//p' "$0"
+		sed -n '2,9s/^# \{0,1\}//p' "$0"
 		exit 0
 		;;
 	*)
@@ -71,6 +77,8 @@ any_python_has_venv() {
 	return 1
 }
 
+has_libfuzzer() { "$root/tests/fuzz/run.sh" runtime clang >/dev/null 2>&1; }
+
 missing_packages() {
 	local pair
 	for pair in clang:clang llvm-strip:llvm gcc:gcc g++:g++ make:make pkg-config:pkg-config python3:python3; do
@@ -87,6 +95,15 @@ missing_packages() {
 			have "$pair" || printf '%s\n' "$pair"
 		done
 	fi
+	if [ -n "$fuzz" ]; then
+		has_libfuzzer || printf 'libclang-rt-dev\n'
+	fi
+	if [ -n "$matrix" ]; then
+		for pair in qemu-system-x86_64:qemu-system-x86 cpio:cpio dpkg-deb:dpkg; do
+			have "${pair%%:*}" || printf '%s\n' "${pair##*:}"
+		done
+		installed busybox-static || printf 'busybox-static\n'
+	fi
 	if [ -n "$distro_torch" ]; then
 		installed python3-torch || printf 'python3-torch\n'
 	fi
@@ -95,59 +112,6 @@ missing_packages() {
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"; }
 
 candidate_version() { apt-cache policy "$1" | sed -n 's/^ *Candidate: *//p'; }
-
-# The machine's own entry for the release, with the suite exchanged: mirror, components and key stay what the owner chose.
-backports_source() {
-	local suite=$codename-backports file
-	for file in /etc/apt/sources.list.d/*.sources; do
-		[ -f "$file" ] || continue
-		awk -v release="$codename" -v suite="$suite" '
-			function flush(    i, n, word, hit) {
-				n = split(field["suites"], word, " ")
-				for (i = 1; i <= n; i++) if (word[i] == release) hit = 1
-				if (hit && !done && tolower(field["enabled"]) != "no" && field["types"] ~ /(^| )deb( |$)/) {
-					print "Types: deb\nURIs: " field["uris"] "\nSuites: " suite "\nComponents: " field["components"]
-					if (field["signed-by"] != "") print "Signed-By:" (key_lines == "" ? " " field["signed-by"] : key_lines)
-					if (field["architectures"] != "") print "Architectures: " field["architectures"]
-					if (field["trusted"] != "") print "Trusted: " field["trusted"]
-					done = 1
-				}
-				split("", field); key_lines = ""; last = ""
-			}
-			/^#/ { next }
-			/^[ \t]*$/ { flush(); next }
-			/^[ \t]/ {  # a value that goes on: a key in place
-				if (last == "signed-by") key_lines = key_lines "\n" $0
-				else if (last != "") field[last] = field[last] " " $0
-				next
-			}
-			{
-				last = tolower(substr($0, 1, index($0, ":") - 1))
-				value = substr($0, index($0, ":") + 1)
-				gsub(/^[ \t]+|[ \t]+$/, "", value)
-				field[last] = value
-			}
-			END { flush() }' "$file"
-	done | awk '/^Types:/ { if (seen++) exit } { print }'
-}
-
-backports_line() {
-	local file
-	for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-		[ -f "$file" ] || continue
-		awk -v release="$codename" -v suite="$codename-backports" '
-			$1 != "deb" { next }
-			{
-				at = 2
-				if ($at ~ /^\[/) while (at <= NF && $at !~ /\]$/) at++
-				if ($2 ~ /^\[/) at++
-				if ($(at + 1) != release) next
-				$(at + 1) = suite
-				print
-				exit
-			}' "$file"
-	done | head -n 1
-}
 
 # Debian 12 has libbpf 1.1; uprobe_multi came with 1.3.
 use_backports() {
@@ -161,11 +125,11 @@ use_backports() {
 		return 0
 	fi
 	if ! apt-cache policy | grep -q "n=$codename-backports"; then
-		source=$(backports_source)
+		source=$(apt_source_deb822 "$codename" "$codename-backports")
 		if [ -n "$source" ]; then
 			printf '%s\n' "$source" >/etc/apt/sources.list.d/tpbpf-backports.sources
 		else
-			source=$(backports_line)
+			source=$(apt_source_line "$codename" "$codename-backports")
 			[ -n "$source" ] || die "no apt source of $codename found to derive $codename-backports from (libbpf 1.3 is needed)"
 			printf '%s\n' "$source" >/etc/apt/sources.list.d/tpbpf-backports.list
 		fi

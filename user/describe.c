@@ -44,6 +44,8 @@ static void print_site(const struct planned_site *site)
 	static const char *const phases[PROBE_GROUP_CNT] = {
 		[PROBE_GROUP_STEP] = "always",
 		[PROBE_GROUP_WINDOW] = "window",
+		[PROBE_GROUP_NUMBERS] = "window",
+		[PROBE_GROUP_CALLS] = "window",
 	};
 
 	printf("  %-33s %-7s %-8s %#12" PRIx64 "  %s\n", site->point, phases[site->group],
@@ -60,6 +62,70 @@ static void print_found(const struct probe_plan *plan)
 		if (plan->sites[i].is_found)
 			print_site(&plan->sites[i]);
 	}
+}
+
+static void print_operators(const struct probe_plan *plan)
+{
+	size_t count, operators = 0, stepped = 0, without_exit = 0, i;
+	const struct operator_entry *entries;
+
+	if (!(plan->activities & ACTIVITY_OPERATORS))
+		return;
+	entries = operator_table_entries(plan->operators, &count);
+	for (i = 0; i < count; i++) {
+		if (entries[i].domain != CALL_OPERATOR)
+			continue;
+		operators++;
+		stepped += entries[i].has_exit && (entries[i].exit_kind == PROBE_SITE_RET ||
+						   entries[i].exit_kind == PROBE_SITE_STEPPED);
+		without_exit += !entries[i].has_exit;
+	}
+	printf("operators: %zu (at::_ops::*::call), probed in the window: the beginning of each, "
+	       "and "
+	       "the end of those\n  that warmup does not tell to be short and steady; %zu have an "
+	       "end "
+	       "that is stepped, %zu have none\n",
+	       operators, stepped, without_exit);
+}
+
+/* With -v each one of them. */
+static void print_calls_of(const struct probe_plan *plan, enum library_role role, bool is_verbose)
+{
+	size_t count, functions = 0, ends = 0, k, i;
+	const struct operator_entry *entries = operator_table_entries(plan->operators, &count);
+	char path[512];
+
+	for (i = 0; i < count; i++) {
+		const struct operator_entry *call = &entries[i];
+
+		if (call->library != role || call->domain == CALL_OPERATOR)
+			continue;
+		functions++;
+		ends += 1 + call->more_exit_count;
+		if (!is_verbose)
+			continue;
+		printf("  %-33s window  %-8s %#12" PRIx64 "  %s %#" PRIx64, call->name,
+		       probe_plan_site_name(call->entry_kind), call->entry_offset,
+		       probe_plan_site_name(call->exit_kind), call->exit_offset);
+		for (k = 0; k < call->more_exit_count; k++)
+			printf(" %#" PRIx64, call->more_exit_offsets[k]);
+		printf("\n");
+	}
+	if (functions)
+		printf("calls of CUDA: %zu functions of %s, probed in the window: the beginning of "
+		       "each and its %zu ends,\n  which are stepped\n",
+		       functions,
+		       text_printable(path, sizeof(path), plan->target->libraries[role].path),
+		       ends);
+}
+
+static void print_calls(const struct probe_plan *plan, bool is_verbose)
+{
+	if (!(plan->activities & ACTIVITY_CUDA_CALLS))
+		return;
+	print_calls_of(plan, LIBRARY_CUDART, is_verbose);
+	print_calls_of(plan, LIBRARY_CUDART_OTHER, is_verbose);
+	print_calls_of(plan, LIBRARY_CUDA, is_verbose);
 }
 
 static void print_missing(const struct probe_plan *plan)
@@ -85,11 +151,13 @@ static void print_hits(const struct probe_plan *plan)
 {
 	if (plan->sees_by_enter)
 		printf("predicted hits: wait: 2 per range, 2 to 5 per attempt with a GradScaler; "
-		       "window: 4 per range, 2 per autograd node more\n");
+		       "window: 3 to 5 per range, 1 to 2 per operator and per autograd node, "
+		       "1 per block of memory and its free\n");
 	else
-		printf("predicted hits: wait and window: 4 per range, 3 per autograd node, 2 to 5 "
-		       "per "
-		       "attempt with a GradScaler\n");
+		printf("predicted hits: wait: 4 per range, 3 per autograd node, 2 to 5 per attempt "
+		       "with "
+		       "a GradScaler; window: 1 to 2 per operator and node more, 1 per block of "
+		       "memory and its free\n");
 	printf("a hit takes about a microsecond (ten where the site is `stepped`)\n");
 }
 
@@ -99,6 +167,8 @@ int describe_plan(const struct options *options, const struct target *target,
 	print_job(target);
 	print_window(options);
 	print_found(plan);
+	print_operators(plan);
+	print_calls(plan, options->verbose);
 	print_missing(plan);
 	print_hits(plan);
 	printf("nothing was attached\n");

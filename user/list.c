@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/target.h"
 #include "base/log.h"
@@ -92,7 +93,8 @@ int list_run(void)
 	if (!listing.shown)
 		log_info("no PyTorch process was found");
 	if (listing.refused)
-		log_info("%u processes may not be looked into; run as root to see all",
-			 listing.refused);
+		log_info("%u process%s may not be looked into%s", listing.refused,
+			 listing.refused == 1 ? "" : "es",
+			 geteuid() ? "; run as root to see all" : ", not even by root here");
 	return EXIT_COMPLETE;
 }

@@ -10,58 +10,92 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "attach/torch_catalog.h"
+#include "option_values.h"
 
 enum value_kind {
 	VALUE_NONE,
 	VALUE_NUMBER,
 	VALUE_TEXT,
-	VALUE_STEP,
-	VALUE_ATTACH,
+	VALUE_SPECIAL, /* a setter of option_values.h knows */
 };
 
 struct option_row {
 	const char *name;
 	char letter; /* 0: none */
 	enum value_kind kind;
+	bool for_report; /* means something for a capture that is made */
+	bool for_doctor;
 	size_t offset; /* of the member of struct options */
 	uint32_t min, max;
 	const char *why_min; /* said when a number is below min */
 	const char *value_name;
 	const char *help;
+	int (*set)(struct options *options, const char *text); /* of VALUE_SPECIAL */
 };
 
 #define MEMBER(name) offsetof(struct options, name)
+#define FLAG(member) .kind = VALUE_NONE, .offset = MEMBER(member)
+#define TEXT(member) .kind = VALUE_TEXT, .offset = MEMBER(member)
+#define SPECIAL(setter) .kind = VALUE_SPECIAL, .set = (setter)
+#define NUMBER(member, smallest, largest) \
+	.kind = VALUE_NUMBER, .offset = MEMBER(member), .min = (smallest), .max = (largest)
+#define NEXT_LINE "\n                          "
 
 static const struct option_row rows[] = {
-	{ "pid", 'p', VALUE_NUMBER, MEMBER(pid), 1, INT32_MAX, NULL, "PID", "the job to capture" },
-	{ "output", 'o', VALUE_TEXT, MEMBER(output), 0, 0, NULL, "DIR",
-	  "output directory, new or empty (default tpbpf-PID-TIME)" },
-	{ "skip-first", 0, VALUE_NUMBER, MEMBER(skip_first), 0, PLAN_ATTEMPTS_MAX, NULL, "N",
-	  "attempts to ignore at the start (0)" },
-	{ "skip-first-wait", 0, VALUE_NUMBER, MEMBER(skip_first_wait), 0, 1, NULL, "0|1",
-	  "1: no wait in the first cycle (0)" },
-	{ "wait", 0, VALUE_NUMBER, MEMBER(wait), 0, PLAN_ATTEMPTS_MAX, NULL, "N",
-	  "attempts to time unwatched (2)" },
-	{ "warmup", 0, VALUE_NUMBER, MEMBER(warmup), 1, PLAN_ATTEMPTS_MAX,
-	  "the probes are attached during warmup", "N", "attempts with all probes, discarded (1)" },
-	{ "active", 0, VALUE_NUMBER, MEMBER(active), 1, PLAN_ATTEMPTS_MAX,
-	  "nothing would be recorded", "N", "attempts to record (3)" },
-	{ "repeat", 0, VALUE_NUMBER, MEMBER(repeat), 0, PLAN_REPEAT_MAX, NULL, "N",
-	  "cycles of wait, warmup and active; 0: until stopped (1)" },
-	{ "timeout", 0, VALUE_NUMBER, MEMBER(timeout_s), 1, 10000000,
-	  "leave the option out for no timeout", "SECONDS",
-	  "stop after this time with what there is" },
-	{ "step", 0, VALUE_STEP, 0, 0, 0, NULL, "SPEC",
-	  "what an attempt is: auto, range:NAME (NAME* for a prefix),\n"
-	  "                          op:NAME, symbol:LIBRARY:SYMBOL (auto)" },
-	{ "attach", 0, VALUE_ATTACH, 0, 0, 0, NULL, "MODE",
-	  "auto, or single: one by one, as on kernels before 6.6" },
-	{ "describe", 0, VALUE_NONE, MEMBER(describe), 0, 0, NULL, NULL,
-	  "print the plan and attach nothing" },
-	{ "keep-raw", 0, VALUE_NONE, MEMBER(keep_raw), 0, 0, NULL, NULL,
-	  "also write capture.raw, for `tpbpf report`" },
-	{ "verbose", 'v', VALUE_NONE, MEMBER(verbose), 0, 0, NULL, NULL, "say more on stderr" },
+	{ "pid", 'p', NUMBER(pid, 1, INT32_MAX), .for_doctor = true, .value_name = "PID",
+	  .help = "the job to capture" },
+	{ "output", 'o', TEXT(output), .for_report = true, .value_name = "DIR",
+	  .help = "output directory, new or empty (default tpbpf-PID-TIME)" },
+	{ "skip-first", 0, NUMBER(skip_first, 0, PLAN_ATTEMPTS_MAX), .value_name = "N",
+	  .help = "attempts to ignore at the start (0)" },
+	{ "skip-first-wait", 0, NUMBER(skip_first_wait, 0, 1), .value_name = "0|1",
+	  .help = "1: no wait in the first cycle (0)" },
+	{ "wait", 0, NUMBER(wait, 0, PLAN_ATTEMPTS_MAX), .value_name = "N",
+	  .help = "attempts to time unwatched (2)" },
+	{ "warmup", 0, NUMBER(warmup, 1, PLAN_ATTEMPTS_MAX), .value_name = "N",
+	  .why_min = "the probes are attached during warmup",
+	  .help = "attempts with all probes, discarded (1)" },
+	{ "active", 0, NUMBER(active, 1, PLAN_ATTEMPTS_MAX), .value_name = "N",
+	  .why_min = "nothing would be recorded", .help = "attempts to record (3)" },
+	{ "repeat", 0, NUMBER(repeat, 0, PLAN_REPEAT_MAX), .value_name = "N",
+	  .help = "cycles of wait, warmup and active; 0: until stopped (1)" },
+	{ "timeout", 0, NUMBER(timeout_s, 1, 10000000), .value_name = "SECONDS",
+	  .why_min = "leave the option out for no timeout",
+	  .help = "stop after this time with what there is" },
+	{ "step", 0, SPECIAL(option_step), .for_doctor = true, .value_name = "SPEC",
+	  .help = "what an attempt is: auto, range:NAME (NAME* for a prefix)," NEXT_LINE
+		  "op:NAME, symbol:LIBRARY:SYMBOL (auto)" },
+	{ "activities", 0, SPECIAL(option_activities), .value_name = "LIST",
+	  .help = "of ranges, operators, autograd, memory (all; memory only" NEXT_LINE
+		  "where --max-overhead leaves room, unless it is named)" },
+	{ "gpu", 0, SPECIAL(option_gpu), .value_name = "MODE",
+	  .help = "auto: GPU activity where the job has the agent, else the calls" NEXT_LINE
+		  "that ask for it; inject: loads it into the job; off (auto)" },
+	{ "max-overhead", 0, SPECIAL(option_max_overhead), .value_name = "PERCENT",
+	  .help = "what a recorded attempt may take longer, as predicted (100%)" },
+	{ "exact", 0, FLAG(exact), .help = "probe the end of every operator, of short ones too" },
+	{ "record-shapes", 0, FLAG(record_shapes),
+	  .help = "record the shapes of tensors that operators are given" },
+	{ "with-flops", 0, FLAG(with_flops), .for_report = true,
+	  .help = "count floating point operations; records shapes" },
+	{ "sort-by", 0, SPECIAL(option_sort_by), .for_report = true, .value_name = "KEY",
+	  .help = "order of cpu_ops.txt: count, cpu_time_total, any key of" NEXT_LINE
+		  "key_averages().table() (self_cpu_time_total)" },
+	{ "row-limit", 0, SPECIAL(option_row_limit), .for_report = true, .value_name = "N",
+	  .help = "rows of a table, -1 for all (-1)" },
+	{ "group-by", 0, SPECIAL(option_group_by), .for_report = true, .value_name = "WHAT",
+	  .help = "rows apart by shape, overload, or shape,overload" },
+	{ "ring-size", 0, SPECIAL(option_ring_size), .value_name = "SIZE",
+	  .help = "memory of each CPU for records on their way, as 64M; a power" NEXT_LINE
+		  "of two of 128K to 1G (8M, 16M or 64M by what is recorded," NEXT_LINE
+		  "less where there are more CPUs: 256M in all)" },
+	{ "attach", 0, SPECIAL(option_attach), .value_name = "MODE",
+	  .help = "auto, or single: one by one, as on kernels before 6.6" },
+	{ "describe", 0, FLAG(describe), .help = "print the plan and attach nothing" },
+	{ "keep-raw", 0, FLAG(keep_raw), .for_report = true,
+	  .help = "also write capture.raw, for `tpbpf report`" },
+	{ "verbose", 'v', FLAG(verbose), .for_report = true, .for_doctor = true,
+	  .help = "say more on stderr" },
 };
 
 #define ROW_CNT (sizeof(rows) / sizeof(rows[0]))
@@ -91,91 +125,6 @@ static int set_number(struct options *options, const struct option_row *row, con
 	return 0;
 }
 
-static int set_range(struct step_spec *step, const char *pattern)
-{
-	size_t length = strlen(pattern);
-
-	step->mode = STEP_RANGE;
-	step->pattern_is_prefix = length && pattern[length - 1] == '*';
-	if (step->pattern_is_prefix)
-		length--;
-	if (!length || length >= sizeof(step->pattern) || memchr(pattern, '*', length)) {
-		log_err("--step range:NAME: 1 to %zu characters, a * only as the last one",
-			sizeof(step->pattern) - 1);
-		return -EINVAL;
-	}
-	memcpy(step->pattern, pattern, length);
-	step->pattern[length] = 0;
-	return 0;
-}
-
-static int set_symbol(struct step_spec *step, const char *text)
-{
-	const char *colon = strchr(text, ':');
-	size_t library_length = colon ? (size_t)(colon - text) : 0;
-
-	step->mode = STEP_ENTRY;
-	if (!library_length || library_length >= sizeof(step->library) || !colon[1] ||
-	    text_copy(step->symbol, sizeof(step->symbol), colon + 1)) {
-		log_err("--step symbol:LIBRARY:SYMBOL: a library's file name and a mangled "
-			"function name");
-		return -EINVAL;
-	}
-	memcpy(step->library, text, library_length);
-	step->library[library_length] = 0;
-	return 0;
-}
-
-static int set_operator(struct step_spec *step, const char *name)
-{
-	step->mode = STEP_ENTRY;
-	step->symbol_is_prefix = true;
-	if (!torch_catalog_operator(name, step->symbol, sizeof(step->symbol)))
-		return 0;
-	log_err("--step op:NAME: '%.60s' is no operator name; they look like add_ or "
-		"aten::add.Tensor",
-		name);
-	return -EINVAL;
-}
-
-static void set_step_auto(struct step_spec *step)
-{
-	*step = (struct step_spec){ .mode = STEP_AUTO, .pattern_is_prefix = true, .text = "auto" };
-	text_copy(step->pattern, sizeof(step->pattern), "Optimizer.step#");
-}
-
-static int set_step(struct options *options, const char *text)
-{
-	struct step_spec *step = &options->step;
-
-	if (!strcmp(text, "auto")) {
-		set_step_auto(step);
-		return 0;
-	}
-	*step = (struct step_spec){ .text = text };
-	if (text_has_prefix(text, "range:"))
-		return set_range(step, text + strlen("range:"));
-	if (text_has_prefix(text, "op:"))
-		return set_operator(step, text + strlen("op:"));
-	if (text_has_prefix(text, "symbol:"))
-		return set_symbol(step, text + strlen("symbol:"));
-	log_err("--step: '%.60s' is not auto, range:NAME, op:NAME or symbol:LIBRARY:SYMBOL", text);
-	return -EINVAL;
-}
-
-static int set_attach(struct options *options, const char *text)
-{
-	if (!strcmp(text, "auto"))
-		options->attach = ATTACH_AUTO;
-	else if (!strcmp(text, "single"))
-		options->attach = ATTACH_SINGLE;
-	else {
-		log_err("--attach: '%.40s' is not auto or single", text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int set_option(struct options *options, const struct option_row *row, const char *value)
 {
 	switch (row->kind) {
@@ -191,10 +140,8 @@ static int set_option(struct options *options, const struct option_row *row, con
 		}
 		*(const char **)(void *)((char *)options + row->offset) = value;
 		return 0;
-	case VALUE_STEP:
-		return set_step(options, value);
-	case VALUE_ATTACH:
-		return set_attach(options, value);
+	case VALUE_SPECIAL:
+		return row->set(options, value);
 	}
 	return -EINVAL;
 }
@@ -233,6 +180,16 @@ static int take_option(struct options *options, char **argv, int *at)
 		log_err("%.60s: no such option; tpbpf --help lists them", argv[*at]);
 		return -EINVAL;
 	}
+	if (options->command == COMMAND_REPORT && !row->for_report) {
+		log_err("--%s: says how to capture; report makes outputs of a capture that is "
+			"there",
+			row->name);
+		return -EINVAL;
+	}
+	if (options->command == COMMAND_DOCTOR && !row->for_doctor) {
+		log_err("--%s: says how to capture; doctor takes --pid and --step", row->name);
+		return -EINVAL;
+	}
 	if (row->kind == VALUE_NONE && value) {
 		log_err("--%s takes no value", row->name);
 		return -EINVAL;
@@ -253,6 +210,8 @@ static int take_word(struct options *options, const char *word, bool is_first)
 		options->command = COMMAND_LIST;
 	else if (is_first && !strcmp(word, "report"))
 		options->command = COMMAND_REPORT;
+	else if (is_first && !strcmp(word, "doctor"))
+		options->command = COMMAND_DOCTOR;
 	else if (options->command == COMMAND_REPORT && !options->raw_path)
 		options->raw_path = word;
 	else {
@@ -274,6 +233,24 @@ static int check_plan(const struct options *options)
 		"smaller",
 		1ULL << (STATE_TOTAL_BITS - 1));
 	return -EINVAL;
+}
+
+/* What one option means for another. */
+static int complete(struct options *options)
+{
+	/* Attempts are told by ranges, so ranges are always seen. */
+	options->activities |= ACTIVITY_RANGES;
+	if (options->with_flops || options->group_by_shape)
+		options->record_shapes = true;
+	if (!options->record_shapes)
+		return 0;
+	if (!(options->activities & ACTIVITY_OPERATORS)) {
+		log_err("--record-shapes: shapes are those of operators; --activities leaves "
+			"operators out");
+		return -EINVAL;
+	}
+	options->activities |= ACTIVITY_SHAPES;
+	return 0;
 }
 
 static int check(const struct options *options)
@@ -309,8 +286,16 @@ int options_parse(struct options *options, int argc, char **argv)
 {
 	int i, err = 0;
 
-	*options = (struct options){ .wait = 2, .warmup = 1, .active = 3, .repeat = 1 };
-	set_step_auto(&options->step);
+	*options = (struct options){
+		.wait = 2,
+		.warmup = 1,
+		.active = 3,
+		.repeat = 1,
+		.max_overhead_permille = 1000,
+		.activities =
+			ACTIVITY_RANGES | ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY,
+	};
+	option_step_auto(&options->step);
 	keep_command_line(options, argc, argv);
 	for (i = 1; i < argc && !err; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
@@ -326,7 +311,20 @@ int options_parse(struct options *options, int argc, char **argv)
 		else
 			err = take_word(options, argv[i], i == 1);
 	}
+	if (!err)
+		err = complete(options);
 	return err ? err : check(options);
+}
+
+void options_table(const struct options *options, struct table_options *table)
+{
+	*table = (struct table_options){
+		.sort_by = options->sort_by,
+		.row_limit = options->row_limit,
+		.group_by_shape = options->group_by_shape,
+		.group_by_overload = options->group_by_overload,
+		.with_flops = options->with_flops,
+	};
 }
 
 void options_print_help(FILE *file)
@@ -336,7 +334,8 @@ void options_print_help(FILE *file)
 	fputs("tpbpf: what torch.profiler would have written, of a job that is already running\n\n"
 	      "  tpbpf -p PID [options]      capture a window of optimizer attempts (as root)\n"
 	      "  tpbpf list                  the PyTorch processes of this host\n"
-	      "  tpbpf report RAW -o DIR     the outputs again, from capture.raw\n\n",
+	      "  tpbpf report RAW -o DIR     the outputs again, from capture.raw\n"
+	      "  tpbpf doctor [-p PID]       what works here, what does not, and the mend\n\n",
 	      file);
 	for (i = 0; i < ROW_CNT; i++) {
 		char left[64], letter[8] = "    ";
@@ -349,6 +348,8 @@ void options_print_help(FILE *file)
 	}
 	fputs("\n  exit codes: 0 complete, 1 failed, 2 usage, 3 partial or data lost, 4 no such "
 	      "job or not\n"
-	      "  PyTorch, 5 not permitted, not supported here, or captured by another tpbpf\n",
+	      "  PyTorch, 5 not permitted, not supported here, or captured by another tpbpf\n"
+	      "  without root: CAP_BPF and CAP_PERFMON capture your own jobs, CAP_SYS_PTRACE and\n"
+	      "  CAP_DAC_READ_SEARCH those of other users too; tpbpf doctor says what is there\n",
 	      file);
 }

@@ -8,13 +8,21 @@
 #include <sys/types.h>
 
 #include "attach/probe.h"
+#include "model/table_options.h"
 
 enum command {
 	COMMAND_CAPTURE,
 	COMMAND_LIST,
 	COMMAND_REPORT,
+	COMMAND_DOCTOR,
 	COMMAND_HELP,
 	COMMAND_VERSION,
+};
+
+enum gpu_mode {
+	GPU_AUTO, /* where the job has the agent */
+	GPU_OFF,
+	GPU_INJECT, /* and where it can be given to it */
 };
 
 struct options {
@@ -25,13 +33,26 @@ struct options {
 	uint32_t skip_first, skip_first_wait, wait, warmup, active, repeat;
 	uint32_t timeout_s; /* 0: none */
 	struct step_spec step;
-	enum attach_mode attach;
+	struct probe_options probes;
+	enum sort_key sort_by;
+	uint32_t row_limit; /* 0: all */
+	bool group_by_shape, group_by_overload;
+	bool record_shapes, with_flops; /* the second implies the first */
+	bool exact;
+	enum gpu_mode gpu;
+	uint32_t max_overhead_permille;
+	uint32_t activities;   /* ACTIVITY_* of wire.h */
+	bool activities_named; /* by the user: what is named may not be left out for its cost alone
+				*/
 	bool describe, keep_raw, verbose;
 	char command_line[1024];
 };
 
 /* 0, or -EINVAL with a sentence on stderr that names the option. */
 int options_parse(struct options *options, int argc, char **argv);
+
+/* What of it the tables need. */
+void options_table(const struct options *options, struct table_options *table);
 
 void options_print_help(FILE *file);
 

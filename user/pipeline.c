@@ -6,153 +6,136 @@
  */
 #include "pipeline.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/calls.h"
 #include "analyze/op_stats.h"
 #include "analyze/spans.h"
 #include "analyze/step_marks.h"
 #include "analyze/step_stats.h"
 #include "analyze/window.h"
-#include "base/hashmap.h"
+#include "base/bound.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/name_table.h"
-#include "ingest/capture_file.h"
+#include "device_stage.h"
+#include "hole_list.h"
 #include "ingest/decode.h"
-#include "output/gzip_sink.h"
-#include "output/writer.h"
+#include "ingest/spool.h"
+#include "mode_list.h"
+#include "outputs.h"
+#include "thread_list.h"
 
-#define NAMES_MAX 20000
-#define THREADS_MAX 20000
-#define PROBES_MAX 20000
-#define OPEN_RANGES_MAX 131072
-#define TRACE_NAME "trace.json.gz"
-
-/* A file that is written while the capture runs. */
-struct stream {
-	struct out_file *file;
-	struct gzip_sink *gzip;
-	struct writer *writer;
-};
+#define NAMES_MAX BOUND(20000, 16)
+#define PROBES_MAX BOUND(20000, 4)
+#define SPOOL_BYTES_MAX BOUND(32UL << 20, 4096UL)
+#define CLOCK_INTERVAL 64 /* records between looks at the clock */
+#define OPEN_RANGES_MAX BOUND(131072, 8)
 
 struct pipeline {
 	struct record_sink records;
 	struct event_sink events;
 	struct span_sink spans_out;
+	struct mark_sink marks_out;
 
-	struct out_dir *directory;
-	int output_err;
-	struct out_file *raw;
-	struct stream trace;
-
+	struct outputs *outputs;
+	struct spool *spool;
+	bool is_deferring;
 	struct decoder *decoder;
-	struct name_table *names, *step_names, *thread_labels;
+	struct name_table *names;
+	struct thread_list *threads;
 	struct window *window;
 	struct spans *spans;
 	struct step_marks *marks;
+	struct symbols *symbols;
+	struct forward_links *links;
+	struct allocations *allocations;
+	struct learned *learned;
+	struct calls *calls;
 	struct op_stats *stats;
+	struct device_stage *devices;
 
 	bool has_session, has_clock;
 	struct wire_session session;
 	struct wire_probe *probes;
-	struct thread_name *threads;
-	struct hashmap *thread_seen;
+	struct hole_list holes;
 	enum wire_stop stop;
 	uint64_t last_time_ns;
+	struct mode_list modes;
+	struct table_options table;
 	struct summary summary;
 };
 
-static void output_failed(struct pipeline *pipeline, int err)
+static int process(struct pipeline *pipeline, const void *bytes, size_t size_bytes)
 {
-	if (err && !pipeline->output_err)
-		pipeline->output_err = err;
+	struct record_sink *decoder = decoder_sink(pipeline->decoder);
+
+	outputs_record(pipeline->outputs, bytes, size_bytes);
+	return decoder->record(decoder, bytes, size_bytes);
 }
 
+static int process_oldest(struct pipeline *pipeline, bool *has_more)
+{
+	const void *bytes;
+	size_t size_bytes;
+
+	*has_more = spool_take(pipeline->spool, &bytes, &size_bytes);
+	return *has_more ? process(pipeline, bytes, size_bytes) : 0;
+}
+
+/* In order: behind what waits, if anything does. */
 static int on_record(struct record_sink *sink, const void *bytes, size_t size_bytes)
 {
 	struct pipeline *pipeline = container_of(sink, struct pipeline, records);
-	struct record_sink *decoder = decoder_sink(pipeline->decoder);
+	bool has_more = true;
+	int err;
 
-	if (pipeline->raw)
-		output_failed(pipeline,
-			      capture_file_record(out_file_sink(pipeline->raw), bytes, size_bytes));
-	return decoder->record(decoder, bytes, size_bytes);
+	if (!pipeline->is_deferring && !spool_bytes(pipeline->spool))
+		return process(pipeline, bytes, size_bytes);
+	for (;;) {
+		err = spool_add(pipeline->spool, bytes, size_bytes);
+		if (err != -ENOSPC || !has_more)
+			return err;
+		err = process_oldest(pipeline, &has_more);
+		if (err)
+			return err;
+	}
 }
 
 static int on_span(struct span_sink *sink, const struct span *span)
 {
 	struct pipeline *pipeline = container_of(sink, struct pipeline, spans_out);
-	struct writer *writer = pipeline->trace.writer;
-
-	if (writer)
-		output_failed(pipeline, writer->ops->span(writer, span));
-	return op_stats_add(pipeline->stats, span);
-}
-
-static void stream_abandon(struct stream *stream)
-{
-	if (stream->writer)
-		stream->writer->ops->free(stream->writer);
-	gzip_sink_free(stream->gzip);
-	out_file_abandon(stream->file);
-	memset(stream, 0, sizeof(*stream));
-}
-
-static void open_trace(struct pipeline *pipeline)
-{
-	struct stream *trace = &pipeline->trace;
+	size_t row = 0;
 	int err;
 
-	if (trace->file || pipeline->output_err)
-		return;
-	err = out_file_new(&trace->file, pipeline->directory, TRACE_NAME);
-	if (!err)
-		err = gzip_sink_new(&trace->gzip, out_file_sink(trace->file));
-	if (!err)
-		err = chrome_trace_new(&trace->writer, gzip_sink_bytes(trace->gzip),
-				       &pipeline->session, pipeline->summary.real_offset_ns);
-	output_failed(pipeline, err);
+	pipeline->summary.spans_of_kind[span->kind]++;
+	pipeline->summary.inferred_ends += span->is_inferred;
+	pipeline->summary.unwound_calls += span->is_unwound;
+	if (span->kind != SPAN_CUDA_CALL) /* which learns at the end what operator it is of */
+		outputs_span(pipeline->outputs, span);
+	err = op_stats_add(pipeline->stats, span, &row);
+	return err ? err : device_stage_span(pipeline->devices, span, row);
 }
 
-static int add_file(struct pipeline *pipeline, const char *name, uint64_t size_bytes)
+static int on_flow(struct mark_sink *sink, const struct flow *flow)
 {
-	struct summary *summary = &pipeline->summary;
-	struct output_file *file;
+	struct pipeline *pipeline = container_of(sink, struct pipeline, marks_out);
 
-	if (summary->file_count == OUTPUT_FILES_MAX)
-		return -ENOSPC;
-	file = &summary->files[summary->file_count++];
-	snprintf(file->name, sizeof(file->name), "%s", name);
-	file->size_bytes = size_bytes;
+	pipeline->summary.flows++;
+	outputs_flow(pipeline->outputs, flow);
 	return 0;
 }
 
-/* Writes one file from the summary. */
-static int write_file(struct pipeline *pipeline, const char *name, bool is_listed,
-		      int (*writer_new)(struct writer **, struct byte_sink *))
+static int on_memory(struct mark_sink *sink, const struct memory_event *memory)
 {
-	struct out_file *file = NULL;
-	struct writer *writer = NULL;
-	uint64_t size_bytes = 0;
-	int err = out_file_new(&file, pipeline->directory, name);
+	struct pipeline *pipeline = container_of(sink, struct pipeline, marks_out);
 
-	if (!err)
-		err = writer_new(&writer, out_file_sink(file));
-	if (!err)
-		err = writer->ops->finish(writer, &pipeline->summary);
-	if (writer)
-		writer->ops->free(writer);
-	if (err) {
-		out_file_abandon(file);
-		return err;
-	}
-	size_bytes = out_file_size_bytes(file);
-	err = out_file_commit(file);
-	return err || !is_listed ? err : add_file(pipeline, name, size_bytes);
+	summary_add_memory(&pipeline->summary, memory);
+	outputs_memory(pipeline->outputs, memory);
+	return 0;
 }
 
 static int on_session(struct pipeline *pipeline, const struct event *event)
@@ -161,7 +144,7 @@ static int on_session(struct pipeline *pipeline, const struct event *event)
 		return 0;
 	pipeline->session = *event->session;
 	pipeline->has_session = true;
-	output_failed(pipeline, write_file(pipeline, "profile.json", false, profile_json_new));
+	outputs_begin(pipeline->outputs);
 	return 0;
 }
 
@@ -179,27 +162,6 @@ static int on_probe(struct pipeline *pipeline, const struct event *event)
 	pipeline->probes = grown;
 	summary->probes = grown;
 	return 0;
-}
-
-static int on_thread(struct pipeline *pipeline, const struct event *event)
-{
-	struct summary *summary = &pipeline->summary;
-	struct thread_name *grown;
-	const char *name;
-
-	if (summary->thread_count >= THREADS_MAX ||
-	    hashmap_get(pipeline->thread_seen, event->header->tid))
-		return 0;
-	name = name_table_add(pipeline->thread_labels, event->thread->name,
-			      sizeof(event->thread->name));
-	grown = realloc(pipeline->threads, (summary->thread_count + 1) * sizeof(*grown));
-	if (grown)
-		pipeline->threads = grown;
-	if (!name || !grown)
-		return -ENOMEM;
-	grown[summary->thread_count++] = (struct thread_name){ event->header->tid, name };
-	summary->threads = grown;
-	return hashmap_put(pipeline->thread_seen, event->header->tid, pipeline, NULL);
 }
 
 static int on_clock(struct pipeline *pipeline, const struct event *event)
@@ -229,7 +191,7 @@ static int on_attempt(struct pipeline *pipeline, const struct event *event)
 	/* It may have opened and closed at once: its first boundary was lost. */
 	if (!err && window_last_start_ns(pipeline->window) != start_before_ns) {
 		err = spans_close_open(pipeline->spans, window_last_end_ns(pipeline->window));
-		open_trace(pipeline);
+		outputs_open_trace(pipeline->outputs);
 	}
 	if (err)
 		return err;
@@ -237,32 +199,63 @@ static int on_attempt(struct pipeline *pipeline, const struct event *event)
 	return step_marks_attempt(pipeline->marks, pipeline->spans, event, attempt->start_ns);
 }
 
-static void add_saturated(uint64_t *sum, uint64_t value)
+static void keep_longest(uint64_t *longest_ns, uint64_t duration_ns)
 {
-	*sum = value > UINT64_MAX - *sum ? UINT64_MAX : *sum + value;
-}
-
-static int on_loss(struct pipeline *pipeline, const struct event *event)
-{
-	unsigned int cause;
-
-	for (cause = 0; cause < LOSS_CAUSE_CNT; cause++)
-		add_saturated(&pipeline->summary.loss[cause], event->loss->count[cause]);
-	return 0;
+	if (duration_ns > *longest_ns)
+		*longest_ns = duration_ns;
 }
 
 static void on_probes(struct pipeline *pipeline, const struct event *event)
 {
 	struct summary *summary = &pipeline->summary;
-	uint64_t *longest_ns =
-		event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns;
 
-	if (event->probes->duration_ns > *longest_ns)
-		*longest_ns = event->probes->duration_ns;
+	keep_longest(event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns,
+		     event->probes->duration_ns);
 	if (event->probes->is_attached)
 		window_attached(pipeline->window);
 	else
 		window_detached(pipeline->window, event->header->time_ns);
+}
+
+/* What the calls are told as well. */
+static int on_call(struct pipeline *pipeline, const struct event *event)
+{
+	int err = 0;
+
+	if (event->kind == WIRE_MODE)
+		err = mode_list_add(&pipeline->modes, event);
+	else if (event->kind == WIRE_COST)
+		pipeline->summary.cost = *event->cost;
+	if (err)
+		return err;
+	return calls_event(pipeline->calls, event, window_is_active(pipeline->window));
+}
+
+/* What was lost, where, and how large the rings were. */
+static int on_loss(struct pipeline *pipeline, const struct event *event)
+{
+	int err;
+
+	if (event->kind == WIRE_LOSS)
+		summary_add_losses(&pipeline->summary, event->loss);
+	else if (event->kind == WIRE_RINGS)
+		pipeline->summary.rings = *event->rings;
+	if (event->kind != WIRE_HOLE)
+		return 0;
+	err = hole_list_add(&pipeline->holes, event);
+	if (event->hole->kinds & (1U << WIRE_MEMORY))
+		allocations_lost(pipeline->allocations, event->hole->last_ns);
+	return err ? err : spans_hole(pipeline->spans, event);
+}
+
+static int on_operator(struct pipeline *pipeline, const struct event *event)
+{
+	int err = 0;
+
+	summary_add_operator(&pipeline->summary, event->operator_);
+	if (event->operator_->domain != CALL_OPERATOR)
+		err = device_stage_expect_calls(pipeline->devices);
+	return err ? err : symbols_operator(pipeline->symbols, event);
 }
 
 static int on_event(struct event_sink *sink, const struct event *event)
@@ -283,7 +276,7 @@ static int on_event(struct event_sink *sink, const struct event *event)
 	case WIRE_PROBE:
 		return on_probe(pipeline, event);
 	case WIRE_THREAD:
-		return on_thread(pipeline, event);
+		return thread_list_add(pipeline->threads, event, &pipeline->summary);
 	case WIRE_CLOCK:
 		return on_clock(pipeline, event);
 	case WIRE_ATTEMPT:
@@ -293,13 +286,34 @@ static int on_event(struct event_sink *sink, const struct event *event)
 		return window_is_active(pipeline->window) ? spans_begin(pipeline->spans, event) : 0;
 	case WIRE_RANGE_END:
 		return spans_end(pipeline->spans, event);
+	case WIRE_OP_BEGIN:
+	case WIRE_OP_END:
+	case WIRE_NODE_BEGIN:
+	case WIRE_GUARD_END:
+	case WIRE_FUNCTION_BEGIN:
+	case WIRE_SEQUENCE:
+	case WIRE_MEMORY:
+	case WIRE_SHAPES:
+	case WIRE_MODE:
+	case WIRE_COST:
+		return on_call(pipeline, event);
+	case WIRE_SYMBOL:
+		return symbols_symbol(pipeline->symbols, event);
+	case WIRE_OPERATOR:
+		return on_operator(pipeline, event);
 	case WIRE_LOSS:
+	case WIRE_RINGS:
+	case WIRE_HOLE:
 		return on_loss(pipeline, event);
 	case WIRE_PROBES:
 		on_probes(pipeline, event);
 		return 0;
+	case WIRE_AGENT:
+	case WIRE_DEVICE:
+		return device_stage_event(pipeline->devices, event, &pipeline->summary);
 	case WIRE_STOP:
 		pipeline->stop = (enum wire_stop)event->stop->reason;
+		keep_longest(&pipeline->summary.detach_ns, event->stop->detach_us * 1000ULL);
 		window_stop(pipeline->window, event->header->time_ns);
 		return 0;
 	default:
@@ -307,11 +321,26 @@ static int on_event(struct event_sink *sink, const struct event *event)
 	}
 }
 
-static int open_raw(struct pipeline *pipeline)
+static int new_call_stages(struct pipeline *pipeline)
 {
-	int err = out_file_new(&pipeline->raw, pipeline->directory, "capture.raw");
+	int err = symbols_new(&pipeline->symbols, pipeline->names);
 
-	return err ? err : capture_file_begin(out_file_sink(pipeline->raw));
+	if (!err)
+		err = forward_links_new(&pipeline->links, &pipeline->marks_out);
+	if (!err)
+		err = allocations_new(&pipeline->allocations, ALLOCATIONS_MAX);
+	if (!err)
+		err = learned_new(&pipeline->learned);
+	if (err)
+		return err;
+	return calls_new(&pipeline->calls, &(struct calls_parts){
+						   .spans = pipeline->spans,
+						   .symbols = pipeline->symbols,
+						   .forward_links = pipeline->links,
+						   .allocations = pipeline->allocations,
+						   .learned = pipeline->learned,
+						   .marks = &pipeline->marks_out,
+					   });
 }
 
 static int new_stages(struct pipeline *pipeline)
@@ -319,24 +348,25 @@ static int new_stages(struct pipeline *pipeline)
 	int err = name_table_new(&pipeline->names, NAMES_MAX);
 
 	if (!err)
-		err = name_table_new(&pipeline->step_names, SIZE_MAX);
-	if (!err)
-		err = name_table_new(&pipeline->thread_labels, THREADS_MAX);
-	if (!err)
-		err = hashmap_new(&pipeline->thread_seen);
+		err = thread_list_new(&pipeline->threads);
 	if (!err)
 		err = window_new(&pipeline->window);
 	if (!err)
-		err = op_stats_new(&pipeline->stats);
+		err = op_stats_new(&pipeline->stats, &pipeline->table);
 	if (!err)
-		err = step_marks_new(&pipeline->marks, pipeline->step_names, &pipeline->spans_out);
+		err = device_stage_new(&pipeline->devices, pipeline->names, pipeline->stats);
+	if (!err)
+		err = step_marks_new(&pipeline->marks, &pipeline->spans_out);
 	if (!err)
 		err = spans_new(&pipeline->spans, pipeline->names, step_marks_sink(pipeline->marks),
 				OPEN_RANGES_MAX);
+	if (!err)
+		err = new_call_stages(pipeline);
 	return err ? err : decoder_new(&pipeline->decoder, &pipeline->events);
 }
 
-int pipeline_new(struct pipeline **out, struct out_dir *directory, bool keep_raw)
+int pipeline_new(struct pipeline **out, struct out_dir *directory, bool keep_raw,
+		 const struct table_options *table)
 {
 	struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
 	int err;
@@ -346,12 +376,17 @@ int pipeline_new(struct pipeline **out, struct out_dir *directory, bool keep_raw
 	pipeline->records.record = on_record;
 	pipeline->events.event = on_event;
 	pipeline->spans_out.span = on_span;
-	pipeline->directory = directory;
+	pipeline->marks_out = (struct mark_sink){ .flow = on_flow, .memory = on_memory };
+	if (table)
+		pipeline->table = *table;
+	pipeline->summary.table = &pipeline->table;
 	pipeline->summary.session = &pipeline->session;
 	pipeline->summary.directory = out_dir_path(directory);
-	err = new_stages(pipeline);
-	if (!err && keep_raw)
-		err = open_raw(pipeline);
+	err = spool_new(&pipeline->spool, SPOOL_BYTES_MAX);
+	if (!err)
+		err = outputs_new(&pipeline->outputs, directory, &pipeline->summary, keep_raw);
+	if (!err)
+		err = new_stages(pipeline);
 	if (err) {
 		pipeline_free(pipeline);
 		return err;
@@ -364,18 +399,23 @@ void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
-	stream_abandon(&pipeline->trace);
-	out_file_abandon(pipeline->raw);
+	outputs_free(pipeline->outputs);
+	spool_free(pipeline->spool);
 	decoder_free(pipeline->decoder);
+	calls_free(pipeline->calls);
+	learned_free(pipeline->learned);
+	allocations_free(pipeline->allocations);
+	forward_links_free(pipeline->links);
+	symbols_free(pipeline->symbols);
 	spans_free(pipeline->spans);
 	step_marks_free(pipeline->marks);
+	device_stage_free(pipeline->devices, &pipeline->summary);
 	op_stats_free(pipeline->stats);
 	window_free(pipeline->window);
-	hashmap_free(pipeline->thread_seen);
-	name_table_free(pipeline->thread_labels);
-	name_table_free(pipeline->step_names);
+	thread_list_free(pipeline->threads);
 	name_table_free(pipeline->names);
-	free(pipeline->threads);
+	mode_list_free(&pipeline->modes);
+	hole_list_free(&pipeline->holes);
 	free(pipeline->probes);
 	free(pipeline);
 }
@@ -392,12 +432,63 @@ void pipeline_set_truncated(struct pipeline *pipeline)
 
 int pipeline_output_error(const struct pipeline *pipeline)
 {
-	return pipeline->output_err;
+	return outputs_error(pipeline->outputs);
 }
 
-size_t pipeline_open_ranges(const struct pipeline *pipeline)
+void pipeline_defer(struct pipeline *pipeline, bool is_deferring)
 {
-	return spans_open_count(pipeline->spans);
+	pipeline->is_deferring = is_deferring;
+}
+
+bool pipeline_is_behind(const struct pipeline *pipeline)
+{
+	return spool_bytes(pipeline->spool);
+}
+
+int pipeline_work(struct pipeline *pipeline, uint64_t until_ns)
+{
+	bool has_more = true;
+	unsigned int count = 0;
+	int err = 0;
+
+	while (has_more && !err) {
+		if (++count % CLOCK_INTERVAL == 0 && clock_monotonic_ns() >= until_ns)
+			return 0;
+		err = process_oldest(pipeline, &has_more);
+	}
+	return err;
+}
+
+size_t pipeline_open_spans(const struct pipeline *pipeline)
+{
+	return spans_open_count(pipeline->spans) + spans_open_calls(pipeline->spans);
+}
+
+uint64_t pipeline_unwatched_ns(const struct pipeline *pipeline)
+{
+	struct summary summary = { 0 };
+
+	window_summarize(pipeline->window, STOP_NONE, &summary);
+	step_stats_summarize(&summary);
+	return summary.median_ns[PHASE_WAIT];
+}
+
+uint64_t pipeline_last_end_ns(const struct pipeline *pipeline)
+{
+	size_t index;
+	const struct attempt *last = window_last(pipeline->window, &index);
+
+	return last ? last->end_ns : 0;
+}
+
+struct learned *pipeline_learned(struct pipeline *pipeline)
+{
+	return pipeline->learned;
+}
+
+void pipeline_learn_anew(struct pipeline *pipeline)
+{
+	learned_reset(pipeline->learned);
 }
 
 size_t pipeline_attempts(const struct pipeline *pipeline, uint64_t *last_ns)
@@ -422,6 +513,22 @@ static void add_collector_losses(struct pipeline *pipeline)
 	loss[LOSS_OPEN_TABLE_FULL] += spans_dropped(pipeline->spans);
 	loss[LOSS_NAME_TRUNCATED] += spans_cut_names(pipeline->spans);
 	loss[LOSS_NAME_UNREADABLE] += spans_nameless(pipeline->spans);
+	loss[LOSS_NAME_TRUNCATED] += symbols_cut_names(pipeline->symbols);
+	loss[LOSS_LINK_TABLE_FULL] += forward_links_forgotten(pipeline->links);
+	loss[LOSS_BLOCK_TABLE_FULL] += allocations_untracked(pipeline->allocations);
+	loss[LOSS_NAME_UNREADABLE] += symbols_nameless(pipeline->symbols);
+	loss[LOSS_SYMBOL_TABLE_FULL] += symbols_refused(pipeline->symbols);
+}
+
+static void summarize_calls(struct pipeline *pipeline)
+{
+	struct summary *summary = &pipeline->summary;
+
+	mode_list_summarize(&pipeline->modes, pipeline->symbols, summary);
+	summary->unlinked_nodes = forward_links_unlinked(pipeline->links);
+	summary->old_frees = allocations_old_frees(pipeline->allocations);
+	summary->out_of_memory = allocations_out_of_memory(pipeline->allocations);
+	log_debug("calls: %" PRIu64 " ends without a beginning", calls_unpaired(pipeline->calls));
 }
 
 static int analyze_rest(struct pipeline *pipeline)
@@ -440,114 +547,13 @@ static int analyze_rest(struct pipeline *pipeline)
 	if (err)
 		return err;
 	add_collector_losses(pipeline);
+	summarize_calls(pipeline);
 	window_summarize(pipeline->window, pipeline->stop, summary);
+	hole_list_summarize(&pipeline->holes, summary);
 	summary->steps_on_own_row = step_marks_on_own_row(pipeline->marks);
-	err = step_stats_summarize(summary);
+	step_stats_summarize(summary);
+	err = device_stage_finish(pipeline->devices, outputs_devices(pipeline->outputs), summary);
 	return err ? err : op_stats_summarize(pipeline->stats, summary);
-}
-
-/* HOST_PID.NS.pt.trace.json.gz: the only form of name that TensorBoard's plugin takes for a trace.
- */
-static void trace_link_name(const struct pipeline *pipeline, char *to, size_t size_bytes)
-{
-	const struct wire_session *session = &pipeline->session;
-	int64_t real_ns = (int64_t)session->header.time_ns + pipeline->summary.real_offset_ns;
-	char host[sizeof(session->job.host)];
-	char *c;
-
-	snprintf(host, sizeof(host), "%s", session->job.host[0] ? session->job.host : "host");
-	for (c = host; *c; c++) {
-		if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.')
-			*c = '-';
-	}
-	snprintf(to, size_bytes, "%s_%u.%" PRId64 ".pt." TRACE_NAME, host,
-		 session->job.namespace_pid, real_ns);
-}
-
-static void link_trace(struct pipeline *pipeline, uint64_t size_bytes)
-{
-	char name[128], path[160];
-	int err;
-
-	trace_link_name(pipeline, name, sizeof(name));
-	err = out_dir_link(pipeline->directory, TRACE_NAME, "trace", name);
-	if (err) {
-		/* Not every file system has hard links; the trace itself is there. */
-		log_warn("trace/%s: cannot be linked: %s", name, strerror(-err));
-		return;
-	}
-	snprintf(path, sizeof(path), "trace/%s", name);
-	output_failed(pipeline, add_file(pipeline, path, size_bytes));
-}
-
-static int finish_trace(struct pipeline *pipeline)
-{
-	struct stream *trace = &pipeline->trace;
-	uint64_t size_bytes;
-	int err;
-
-	if (!trace->writer || pipeline->output_err) {
-		stream_abandon(trace);
-		return pipeline->output_err;
-	}
-	err = trace->writer->ops->finish(trace->writer, &pipeline->summary);
-	if (!err)
-		err = gzip_sink_finish(trace->gzip);
-	if (!err) {
-		size_bytes = out_file_size_bytes(trace->file);
-		err = out_file_commit(trace->file);
-		trace->file = NULL;
-	}
-	stream_abandon(trace);
-	if (err)
-		return err;
-	err = add_file(pipeline, TRACE_NAME, size_bytes);
-	link_trace(pipeline, size_bytes);
-	return err;
-}
-
-static int finish_raw(struct pipeline *pipeline)
-{
-	uint64_t size_bytes;
-	int err;
-
-	if (!pipeline->raw)
-		return 0;
-	size_bytes = out_file_size_bytes(pipeline->raw);
-	err = out_file_commit(pipeline->raw);
-	pipeline->raw = NULL;
-	return err ? err : add_file(pipeline, "capture.raw", size_bytes);
-}
-
-static void write_files(struct pipeline *pipeline)
-{
-	struct summary *summary = &pipeline->summary;
-
-	if (summary->state != WINDOW_NO_CAPTURE) {
-		output_failed(pipeline, finish_trace(pipeline));
-		output_failed(pipeline, write_file(pipeline, "cpu_ops.txt", true, op_table_new));
-	}
-	output_failed(pipeline, write_file(pipeline, "steps.csv", true, steps_csv_new));
-	output_failed(pipeline, finish_raw(pipeline));
-	if (pipeline->output_err) {
-		summary->stop = STOP_OUTPUT_ERROR;
-		if (summary->state == WINDOW_COMPLETE)
-			summary->state = WINDOW_PARTIAL;
-	}
-	out_dir_use_reserve(pipeline->directory);
-	output_failed(pipeline, write_file(pipeline, "profile.json", false, profile_json_new));
-}
-
-static int print_terminal(const struct pipeline *pipeline, struct byte_sink *terminal)
-{
-	struct writer *writer = NULL;
-	int err = terminal_new(&writer, terminal);
-
-	if (err)
-		return err;
-	err = writer->ops->finish(writer, &pipeline->summary);
-	writer->ops->free(writer);
-	return err;
 }
 
 int pipeline_finish(struct pipeline *pipeline, struct byte_sink *terminal,
@@ -561,11 +567,17 @@ int pipeline_finish(struct pipeline *pipeline, struct byte_sink *terminal,
 			"damaged");
 		return -ENOEXEC;
 	}
-	err = analyze_rest(pipeline);
+	err = pipeline_work(pipeline, UINT64_MAX);
+	if (!err)
+		err = analyze_rest(pipeline);
 	if (err)
 		return err;
-	write_files(pipeline);
-	if (pipeline->output_err == -ECANCELED)
+	outputs_finish(pipeline->outputs);
+	if (outputs_error(pipeline->outputs) == -ECANCELED)
 		return -ECANCELED;
-	return print_terminal(pipeline, terminal);
+	/* The files are there, whatever becomes of the terminal. */
+	err = outputs_print(pipeline->outputs, terminal);
+	if (err)
+		log_warn("the summary cannot be printed: %s", strerror(-err));
+	return 0;
 }

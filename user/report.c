@@ -11,6 +11,7 @@
 #include "file_sink.h"
 #include "ingest/capture_file.h"
 #include "pipeline.h"
+#include "rights.h"
 #include "session.h"
 
 static int replay(const struct options *options, struct pipeline *pipeline)
@@ -65,13 +66,16 @@ int report_run(const struct options *options)
 	const struct out_cancel cancel = { is_cancelled, &signal_fd };
 	struct out_dir *directory = NULL;
 	struct pipeline *pipeline = NULL;
+	struct rights rights = { 0 };
+	struct table_options table;
 	int err;
 
+	options_table(options, &table);
 	if (signal_fd < 0)
 		return EXIT_FAILED;
-	err = out_dir_open(&directory, options->output, (uid_t)-1, (gid_t)-1, cancel);
+	err = rights_open_directory(&rights, &directory, options->output, cancel);
 	if (!err)
-		err = pipeline_new(&pipeline, directory, options->keep_raw);
+		err = pipeline_new(&pipeline, directory, options->keep_raw, &table);
 	if (!err)
 		err = replay(options, pipeline);
 	if (!err)

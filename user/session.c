@@ -22,27 +22,33 @@
 #include "attach/target.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/privilege.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "capture_plan.h"
 #include "describe.h"
+#include "device_inject.h"
+#include "device_watch.h"
 #include "file_sink.h"
 #include "ingest/ring.h"
 #include "pipeline.h"
 #include "progress.h"
+#include "rights.h"
+#include "ring_intake.h"
 #include "session_record.h"
 #include "thread_tap.h"
+#include "window_probes.h"
 
 #define MS 1000000ULL
 #define URGENT_NICE (-10)
 #define POLL_MS 20
 #define POLL_TAIL_MS 1
+#define WORK_NS (10 * MS) /* between two looks at the rings */
 #define LIVENESS_INTERVAL_NS (100 * MS)
-#define TAIL_NS (50 * MS)	 /* for ranges that are open when the window closes */
-#define SHORT_WAIT_NS (250 * MS) /* taking probes off takes 30 to 100 ms */
-#define AFTER_ATTEMPTS 3	 /* watched after the window, as an honest clock */
+#define CATCH_UP_MAX_NS (1000 * MS)
+#define AFTER_ATTEMPTS 3 /* watched after the window, as an honest clock */
 #define AFTER_MIN_NS (500 * MS)
 #define AFTER_MAX_NS (30000 * MS)
+#define FIRST_PID_NAMESPACE 0xeffffffcUL /* PROC_PID_INIT_INO of the kernel's proc_ns.h */
 
 struct session {
 	const struct options *options;
@@ -54,13 +60,17 @@ struct session {
 	struct pipeline *pipeline;
 	struct thread_tap *tap;
 	struct progress *progress;
+	struct window_probes *window;
+	struct device_watch *devices;
+	char refusal[DEVICE_REFUSAL_BYTES]; /* why the agent was not put into the job */
+	struct rights rights;
 	int signal_fd;
-
 	uint64_t started_ns;
 	uint64_t liveness_ns;
-	bool window_attached;
-	uint32_t ready_cycle;	 /* cycles below it have their probes, as the programs know */
-	uint64_t tail_until_ns;	 /* 0: no tail */
+	unsigned int interrupts; /* Ctrl-C so far */
+	bool is_urgent;
+	uint64_t catch_up_until_ns; /* 0: nothing has been learned yet */
+	int nice_before;
 	uint64_t after_until_ns; /* 0: not yet in the after phase */
 	uint32_t after_limit;	 /* attempts after which nothing is counted any more */
 };
@@ -79,6 +89,8 @@ int session_exit_code(int err)
 	case -EOPNOTSUPP:
 	case -ENOENT:
 		return EXIT_NOT_PERMITTED;
+	case -E2BIG: /* what was asked for */
+		return EXIT_USAGE;
 	case -ECANCELED:
 		return EXIT_CANCELLED;
 	default:
@@ -86,11 +98,20 @@ int session_exit_code(int err)
 	}
 }
 
+static bool take_interrupt(struct session *session)
+{
+	bool is_there = signals_take(session->signal_fd);
+
+	session->interrupts += is_there;
+	return is_there;
+}
+
+/* By the second Ctrl-C: the first one may come when the capture ends already. */
 static bool is_cancelled(void *context)
 {
-	const struct session *session = context;
+	struct session *session = context;
 
-	return signals_take(session->signal_fd);
+	return take_interrupt(session) && session->interrupts > 1;
 }
 
 /* The kernel keeps a device number otherwise than stat() tells it. */
@@ -108,6 +129,7 @@ static void configure(const struct session *session, struct probe_config *config
 	config->pid_namespace_dev = kernel_dev(target->pid_namespace_dev);
 	config->pid_namespace_ino = target->pid_namespace_ino;
 	config->namespace_pid = (__u32)target->status.namespace_pid;
+	config->global_ids = target->pid_namespace_ino == FIRST_PID_NAMESPACE;
 	config->skip_first = options->skip_first;
 	config->wait = options->wait;
 	config->first_wait = options->skip_first_wait ? 0 : options->wait;
@@ -120,101 +142,121 @@ static void configure(const struct session *session, struct probe_config *config
 static int open_directory(struct session *session)
 {
 	const struct out_cancel cancel = { is_cancelled, session };
+	const char *path = session->options->output;
 	time_t now = time(NULL);
-	char stamp[32], path[80];
+	char stamp[32], named[80];
 	struct tm utc;
-	uid_t uid;
-	gid_t gid;
 
-	privilege_invoker(&uid, &gid);
-	if (session->options->output)
-		return out_dir_open(&session->directory, session->options->output, uid, gid,
-				    cancel);
-	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
-	snprintf(path, sizeof(path), "tpbpf-%d-%s", session->target->pid, stamp);
-	return out_dir_open(&session->directory, path, uid, gid, cancel);
+	if (!path) {
+		strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+		snprintf(named, sizeof(named), "tpbpf-%d-%s", session->target->pid, stamp);
+		path = named;
+	}
+	return rights_open_directory(&session->rights, &session->directory, path, cancel);
+}
+
+static enum wire_attach attached(const struct probes *probes)
+{
+	switch (probes_mode(probes)) {
+	case ATTACH_MULTI:
+		return ATTACHED_IN_BULK;
+	case ATTACH_THREADS:
+		return ATTACHED_BY_THREAD;
+	case ATTACH_SINGLE:
+		return ATTACHED_ONE_BY_ONE;
+	default:
+		return ATTACHED_UNKNOWN;
+	}
 }
 
 /* The records that come before any of the job's: who, what is planned, where time stands. */
 static int introduce(struct session *session)
 {
 	struct record_sink *sink = pipeline_sink(session->pipeline);
-	int err =
-		session_record_begin(session->options, session->target, session->started_ns, sink);
+	int err = session_record_begin(session->options, session->target, session->plan.activities,
+				       attached(session->probes), session->started_ns, sink);
 
 	if (!err)
 		err = session_record_clock(session->started_ns, sink);
+	if (!err)
+		err = session_record_rings(probes_rings(session->probes), session->started_ns,
+					   sink);
 	return err ? err : probe_plan_emit(&session->plan, session->started_ns, sink);
-}
-
-static uint64_t state_of(void *context)
-{
-	return probes_state(context);
 }
 
 static int open_stages(struct session *session)
 {
-	struct attempt_source attempts;
-	int err = pipeline_new(&session->pipeline, session->directory, session->options->keep_raw);
+	struct table_options table;
+	int err;
 
+	options_table(session->options, &table);
+	err = pipeline_new(&session->pipeline, session->directory, session->options->keep_raw,
+			   &table);
 	if (!err)
 		err = introduce(session);
 	if (!err)
 		err = pipeline_output_error(session->pipeline);
-	if (!err)
-		err = thread_tap_new(&session->tap, session->target->pid,
-				     session->target->status.namespace_pid,
-				     pipeline_sink(session->pipeline));
+	if (err) /* logged; as with the directory */
+		return -EIO;
+	err = thread_tap_new(&session->tap, session->target->pid,
+			     session->target->status.namespace_pid,
+			     pipeline_sink(session->pipeline));
 	if (!err)
 		err = progress_new(&session->progress, session->options);
 	if (err)
 		return err;
-	attempts = (struct attempt_source){ state_of, probes_attempts(session->probes),
-					    session->probes };
-	return ring_new(&session->ring, probes_ring_fd(session->probes), attempts,
-			thread_tap_sink(session->tap));
+	err = device_watch_new(&session->devices, session->options, &session->plan,
+			       session->refusal, thread_tap_sink(session->tap));
+	if (!err)
+		err = device_watch_report(session->devices, session->started_ns);
+	if (!err)
+		err = ring_intake_open(&session->ring, session->probes,
+				       device_watch_ring_fd(session->devices),
+				       device_watch_sink(session->devices));
+	if (err)
+		return err;
+	return window_probes_new(&session->window, session->options, &session->plan,
+				 session->probes, session->pipeline);
 }
 
 static int open_probes(struct session *session)
 {
 	struct probe_config config;
-	int err = probe_plan_make(&session->plan, session->target, &session->options->step);
+	int err;
 
+	if (!session->options->describe)
+		device_inject(session->options, session->target, session->refusal);
+	err = capture_plan_make(&session->plan, session->options, session->target);
 	if (err || session->options->describe)
 		return err;
 	configure(session, &config);
-	return probes_open(&session->probes, &session->plan, &config, session->options->attach);
+	err = probes_open(&session->probes, &session->plan, &config, &session->options->probes);
+	if (!err)
+		capture_plan_check(&session->plan, session->probes);
+	return err;
 }
 
-static void set_ready(struct session *session, uint32_t cycle_end)
+/*
+ * While attempts go by, a late wake-up costs the job more than a prompt one: probes stay longer,
+ * warmup lasts. It is a few milliseconds of work in all; what is written afterwards has no hurry.
+ */
+static void be_urgent(struct session *session, bool is_urgent)
 {
-	if (session->ready_cycle >= cycle_end)
+	if (session->is_urgent == is_urgent)
 		return;
-	session->ready_cycle = cycle_end;
-	probes_set_ready(session->probes, cycle_end);
+	session->is_urgent = is_urgent;
+	if (is_urgent)
+		session->nice_before = getpriority(PRIO_PROCESS, 0);
+	if (setpriority(PRIO_PROCESS, 0, is_urgent ? URGENT_NICE : session->nice_before))
+		log_debug("the priority cannot be changed: %s", strerror(errno));
 }
 
-/* Attaches the window's probes where the phase wants them, and tells the programs so. */
-static int attach_window(struct session *session)
+/* From here on records of the job are read: without what was needed to get at them. */
+static void lower(struct session *session)
 {
-	uint64_t state = probes_state(session->probes), start_ns = clock_monotonic_ns();
-	uint32_t phase = STATE_PHASE(state), cycle = STATE_CYCLE(state);
-	bool is_new = !session->window_attached;
-	int err;
-
-	if (phase != PHASE_WARMUP && phase != PHASE_ACTIVE)
-		return 0;
-	err = is_new ? probes_attach(session->probes, PROBE_GROUP_WINDOW) : 0;
-	if (err)
-		return err;
-	session->window_attached = true;
-	session->tail_until_ns = 0;
-	/* Without a wait the probes stay for all cycles. */
-	set_ready(session, session->options->wait ? cycle + 1 : PLAN_REPEAT_MAX + 1);
-	if (!is_new)
-		return 0;
-	log_debug("window probes attached");
-	return session_record_probes(true, start_ns, pipeline_sink(session->pipeline));
+	be_urgent(session, true);
+	rights_after_open(&session->rights, session->target, session->probes,
+			  device_watch_ring_fd(session->devices) >= 0);
 }
 
 static int session_open(struct session *session)
@@ -236,64 +278,45 @@ static int session_open(struct session *session)
 	err = open_stages(session);
 	/* Without a wait, warmup begins at once: nothing is counted before its probes are there. */
 	if (!err)
-		err = attach_window(session);
+		err = window_probes_attach(session->window);
 	if (!err)
-		err = probes_attach(session->probes, PROBE_GROUP_STEP);
+		err = rights_attach_first(&session->rights, session->probes);
 	if (err == -ESRCH)
 		log_err("pid %d: the job has ended", session->target->pid);
-	if (!err)
-		log_info("attached to %d, waiting for attempts; Ctrl-C ends with what there is",
-			 session->target->pid);
-	return err;
+	if (err)
+		return err;
+	lower(session);
+	log_info("attached to %d, waiting for attempts; Ctrl-C ends with what there is",
+		 session->target->pid);
+	return 0;
 }
 
 static void session_close(struct session *session)
 {
 	progress_free(session->progress);
+	window_probes_free(session->window);
 	ring_free(session->ring);
+	device_watch_free(session->devices);
 	probes_close(session->probes);
 	thread_tap_free(session->tap);
 	pipeline_free(session->pipeline);
 	out_dir_free(session->directory);
+	probe_plan_free(&session->plan);
 	target_close(session->target);
 	if (session->signal_fd >= 0)
 		close(session->signal_fd);
 }
 
-/* Is the wait of the coming cycle over before the probes could be off and on again? */
-static bool is_short_wait(const struct session *session, uint32_t phase)
-{
-	uint64_t last_ns;
-
-	pipeline_attempts(session->pipeline, &last_ns);
-	return phase == PHASE_WAIT && last_ns && session->options->wait * last_ns < SHORT_WAIT_NS;
-}
-
-/* Ranges that were open when the window closed get a moment to end. */
-static int detach_window(struct session *session, uint64_t now_ns)
-{
-	if (!session->window_attached)
-		return 0;
-	if (!session->tail_until_ns)
-		session->tail_until_ns = now_ns + TAIL_NS;
-	if (pipeline_open_ranges(session->pipeline) && now_ns < session->tail_until_ns)
-		return 0;
-	probes_detach(session->probes, PROBE_GROUP_WINDOW);
-	session->window_attached = false;
-	session->tail_until_ns = 0;
-	log_debug("window probes detached");
-	return session_record_probes(false, now_ns, pipeline_sink(session->pipeline));
-}
-
 /* From here on attempts are an honest clock, but for the one that is running. */
-static void begin_after(struct session *session, uint32_t seen, uint64_t now_ns)
+static void begin_after(struct session *session, uint64_t now_ns)
 {
 	uint64_t last_ns, budget_ns;
 
 	pipeline_attempts(session->pipeline, &last_ns);
 	budget_ns = AFTER_MIN_NS + 2 * AFTER_ATTEMPTS * last_ns;
 	session->after_until_ns = now_ns + (budget_ns < AFTER_MAX_NS ? budget_ns : AFTER_MAX_NS);
-	session->after_limit = seen + 1 + AFTER_ATTEMPTS;
+	session->after_limit = window_probes_seen_at_detach(session->window) + 1 + AFTER_ATTEMPTS;
+	rights_after_detach(&session->rights);
 	probes_set_limit(session->probes, session->after_limit);
 }
 
@@ -302,26 +325,19 @@ static bool after_is_over(struct session *session, uint64_t now_ns)
 	uint32_t seen = STATE_TOTAL(probes_state(session->probes));
 
 	if (!session->after_until_ns)
-		begin_after(session, seen, now_ns);
+		begin_after(session, now_ns);
 	return now_ns >= session->after_until_ns || seen >= session->after_limit;
 }
 
-/* Takes the probes off when the phase asks for it. *stop: the window is finished. */
+/* Attaches and detaches as the phase asks. *stop: the window is finished. */
 static int follow_phase(struct session *session, uint64_t now_ns, enum wire_stop *stop)
 {
-	uint64_t state = probes_state(session->probes);
-	uint32_t phase = STATE_PHASE(state);
-	int err;
+	uint32_t phase = STATE_PHASE(probes_state(session->probes));
+	int err = window_probes_follow(session->window, now_ns);
 
-	if (phase == PHASE_WARMUP || phase == PHASE_ACTIVE)
-		return 0;
-	if (session->window_attached && is_short_wait(session, phase)) {
-		set_ready(session, STATE_CYCLE(state) + 1);
-		return 0;
-	}
-	err = detach_window(session, now_ns);
-	if (err || phase != PHASE_AFTER || session->window_attached)
+	if (err || phase != PHASE_AFTER || window_probes_attached(session->window))
 		return err;
+	be_urgent(session, false);
 	if (after_is_over(session, clock_monotonic_ns()))
 		*stop = STOP_WINDOW_FINISHED;
 	return 0;
@@ -355,7 +371,7 @@ static enum wire_stop check_ends(struct session *session, uint64_t now_ns)
 
 	if (!stop && pipeline_output_error(session->pipeline))
 		stop = STOP_OUTPUT_ERROR;
-	if (!stop && signals_take(session->signal_fd))
+	if (!stop && (take_interrupt(session) || session->interrupts))
 		stop = STOP_INTERRUPTED;
 	if (!stop && timeout_s && now_ns - session->started_ns >= timeout_s * 1000 * MS)
 		stop = STOP_TIMEOUT;
@@ -373,7 +389,40 @@ static void wait_for_news(const struct session *session)
 		{ .fd = session->target->pidfd, .events = POLLIN },
 	};
 
-	poll(fds, sizeof(fds) / sizeof(fds[0]), session->tail_until_ns ? POLL_TAIL_MS : POLL_MS);
+	poll(fds, sizeof(fds) / sizeof(fds[0]),
+	     window_probes_in_tail(session->window) ? POLL_TAIL_MS : POLL_MS);
+}
+
+/* While the window records nothing is done with what comes but keeping it. */
+static int read_rings(struct session *session)
+{
+	bool is_recording = STATE_PHASE(probes_state(session->probes)) == PHASE_ACTIVE;
+	int err;
+
+	pipeline_defer(session->pipeline, is_recording);
+	err = ring_drain(session->ring);
+	if (err || is_recording)
+		return err;
+	return pipeline_work(session->pipeline, clock_monotonic_ns() + WORK_NS);
+}
+
+/* What warmup learned from may have filled the rings: the window begins with room in them. */
+static bool is_catching_up(struct session *session, uint64_t now_ns)
+{
+	if (!window_probes_settled(session->window))
+		return true;
+	if (!session->catch_up_until_ns)
+		session->catch_up_until_ns = now_ns + CATCH_UP_MAX_NS;
+	return now_ns < session->catch_up_until_ns &&
+	       ring_fullest_bytes(session->ring) > probes_rings(session->probes)->size_bytes / 4;
+}
+
+static int follow_devices(struct session *session, uint64_t now_ns)
+{
+	device_watch_follow(session->devices, STATE_PHASE(probes_state(session->probes)), now_ns);
+	window_probes_hold(session->window, !device_watch_is_ready(session->devices, now_ns) ||
+						    is_catching_up(session, now_ns));
+	return device_watch_report(session->devices, now_ns);
 }
 
 /* One round. Attaching comes first: until it is done, warmup waits. */
@@ -383,13 +432,15 @@ static int run_round(struct session *session, enum wire_stop *stop)
 	int err;
 
 	wait_for_news(session);
-	err = attach_window(session);
+	err = window_probes_attach(session->window);
 	if (err && err != -ESRCH) { /* a job that is gone is seen by its descriptor */
 		*stop = STOP_ATTACH_FAILED;
 		return 0;
 	}
-	err = ring_drain(session->ring);
+	err = read_rings(session);
 	now_ns = clock_monotonic_ns();
+	if (!err)
+		err = follow_devices(session, now_ns);
 	if (!err)
 		err = follow_phase(session, now_ns, stop);
 	if (!err && *stop == STOP_NONE)
@@ -414,25 +465,49 @@ static int run_loop(struct session *session, enum wire_stop *stop)
 	return err;
 }
 
+/* What the agent still has, for a bounded time; a job that is gone has nothing. */
+static int drain_devices(struct session *session)
+{
+	int err = 0;
+
+	while (!err && !target_has_exited(session->target) && !probes_execed(session->probes) &&
+	       device_watch_is_ending(session->devices, clock_monotonic_ns())) {
+		struct pollfd fd = { .fd = ring_poll_fd(session->ring), .events = POLLIN };
+
+		poll(&fd, 1, POLL_MS);
+		err = is_cancelled(session) ? -ECANCELED : ring_drain(session->ring);
+	}
+	return err ? err : device_watch_report(session->devices, clock_monotonic_ns());
+}
+
 /* Detaches, takes what is left in the kernel, and says how it ended. */
 static int end_capture(struct session *session, enum wire_stop stop)
 {
 	struct record_sink *sink = pipeline_sink(session->pipeline);
-	uint64_t counts[LOSS_CAUSE_CNT] = { 0 }, stop_ns = probes_stop(session->probes);
+	uint64_t counts[LOSS_CAUSE_CNT] = { 0 }, stop_ns = probes_stop(session->probes), detach_ns;
+	unsigned int group;
 	int err;
 
-	probes_detach(session->probes, PROBE_GROUP_WINDOW);
-	probes_detach(session->probes, PROBE_GROUP_STEP);
-	err = ring_drain(session->ring);
+	for (group = 0; group < PROBE_GROUP_CNT; group++)
+		probes_detach(session->probes, (enum probe_group)group);
+	detach_ns = clock_monotonic_ns() - stop_ns;
+	pipeline_defer(session->pipeline, false);
+	err = pipeline_work(session->pipeline, UINT64_MAX);
+	if (!err)
+		err = drain_devices(session);
+	if (!err)
+		err = ring_drain_all(session->ring);
 	if (!err)
 		err = probes_losses(session->probes, counts);
 	counts[LOSS_ATTEMPT_LOG] += ring_lost_attempts(session->ring);
 	if (!err)
 		err = session_record_losses(counts, stop_ns, sink);
 	if (!err)
+		err = session_record_rings(probes_rings(session->probes), stop_ns, sink);
+	if (!err)
 		err = session_record_clock(stop_ns, sink);
 	if (!err)
-		err = session_record_stop(stop, stop_ns, sink);
+		err = session_record_stop(stop, stop_ns, detach_ns, sink);
 	return err;
 }
 
@@ -447,50 +522,41 @@ static int exit_code_of(const struct session *session, const struct summary *sum
 	return EXIT_COMPLETE;
 }
 
-static int finish(struct session *session)
+/* Writes everything. An error: nothing was finished, and what there is says "pending". */
+static int finish(struct session *session, int *code)
 {
 	const struct summary *summary;
 	struct file_sink terminal;
 	int err;
 
-	/* From here on only files are written. */
-	err = privilege_keep_files_only();
-	if (err)
-		log_debug("capabilities cannot be dropped: %s", strerror(-err));
+	rights_for_files(&session->rights);
 	file_sink_init(&terminal, stdout);
 	err = pipeline_finish(session->pipeline, &terminal.sink, &summary);
-	return err ? session_exit_code(err) : exit_code_of(session, summary);
-}
-
-/*
- * While attempts go by, a late wake-up costs the job more than a prompt one: probes stay longer,
- * warmup lasts. It is a few milliseconds of work in all; what is written afterwards has no hurry.
- */
-static void set_priority(int nice_value)
-{
-	if (setpriority(PRIO_PROCESS, 0, nice_value))
-		log_debug("the priority cannot be changed: %s", strerror(errno));
+	if (!err)
+		*code = exit_code_of(session, summary);
+	return err;
 }
 
 static int capture(struct session *session)
 {
-	int nice_before = getpriority(PRIO_PROCESS, 0), err, code;
+	int err, code = EXIT_FAILED;
 	enum wire_stop stop;
 
-	set_priority(URGENT_NICE);
 	err = run_loop(session, &stop);
 	progress_clear(session->progress);
 	if (!err)
 		err = end_capture(session, stop);
-	set_priority(nice_before);
-	if (err)
-		log_err("the capture has failed: %s", strerror(-err));
-	code = err ? session_exit_code(err) : finish(session);
-	if (code == EXIT_CANCELLED) {
+	be_urgent(session, false);
+	if (!err)
+		err = finish(session, &code);
+	if (!err)
+		return code;
+	if (err == -ECANCELED)
 		log_info("cancelled: nothing was written");
-		out_dir_remove(session->directory);
-	}
-	return code;
+	else
+		log_err("the capture has failed: %s; nothing was written", strerror(-err));
+	out_dir_remove(session->directory);
+	return session_exit_code(err);
 }
 
 int session_run(const struct options *options)

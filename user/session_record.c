@@ -24,7 +24,8 @@ static void make_id(char *to, size_t size_bytes)
 		 b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-static void fill_plan(const struct options *options, struct wire_plan *plan)
+static void fill_plan(const struct options *options, unsigned int activities,
+		      struct wire_plan *plan)
 {
 	plan->skip_first = options->skip_first;
 	plan->skip_first_wait = options->skip_first_wait;
@@ -33,22 +34,25 @@ static void fill_plan(const struct options *options, struct wire_plan *plan)
 	plan->active = options->active;
 	plan->repeat = options->repeat;
 	plan->timeout_s = options->timeout_s;
+	plan->activities = activities;
 	text_copy(plan->step_source, sizeof(plan->step_source), options->step.text);
 }
 
 int session_record_begin(const struct options *options, const struct target *target,
-			 uint64_t time_ns, struct record_sink *sink)
+			 unsigned int activities, enum wire_attach attached, uint64_t time_ns,
+			 struct record_sink *sink)
 {
 	struct wire_session record = {
 		.header = { .size = sizeof(record), .kind = WIRE_SESSION, .time_ns = time_ns },
 		.abi = WIRE_ABI,
+		.attached = attached,
 	};
 
 	make_id(record.session_id, sizeof(record.session_id));
 	text_copy(record.tool_version, sizeof(record.tool_version), TPBPF_VERSION);
 	text_copy(record.tool_command_line, sizeof(record.tool_command_line),
 		  options->command_line);
-	fill_plan(options, &record.plan);
+	fill_plan(options, activities, &record.plan);
 	target_describe(target, &record.job);
 	return sink->record(sink, &record, sizeof(record));
 }
@@ -76,6 +80,16 @@ int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_n
 	return sink->record(sink, &record, sizeof(record));
 }
 
+int session_record_rings(const struct ring_maps *rings, uint64_t time_ns, struct record_sink *sink)
+{
+	struct wire_rings record = {
+		.header = { .size = sizeof(record), .kind = WIRE_RINGS, .time_ns = time_ns },
+	};
+
+	ring_maps_lost(rings, &record);
+	return sink->record(sink, &record, sizeof(record));
+}
+
 int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -88,11 +102,14 @@ int session_record_probes(bool is_attached, uint64_t started_ns, struct record_s
 	return sink->record(sink, &record, sizeof(record));
 }
 
-int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink)
+int session_record_stop(enum wire_stop reason, uint64_t time_ns, uint64_t detach_ns,
+			struct record_sink *sink)
 {
+	uint64_t detach_us = detach_ns / 1000;
 	struct wire_stop_record record = {
 		.header = { .size = sizeof(record), .kind = WIRE_STOP, .time_ns = time_ns },
 		.reason = reason,
+		.detach_us = detach_us < UINT32_MAX ? (__u32)detach_us : UINT32_MAX,
 	};
 
 	return sink->record(sink, &record, sizeof(record));

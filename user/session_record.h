@@ -2,17 +2,23 @@
 #ifndef SESSION_RECORD_H
 #define SESSION_RECORD_H
 
+#include "attach/ring_maps.h"
 #include "attach/target.h"
 #include "model/sink.h"
 #include "options.h"
 
-/* The first record: the job, the plan, the tool. */
+/* The first record: the job, the plan, the tool. activities: ACTIVITY_*, what is recorded. */
 int session_record_begin(const struct options *options, const struct target *target,
-			 uint64_t time_ns, struct record_sink *sink);
+			 unsigned int activities, enum wire_attach attached, uint64_t time_ns,
+			 struct record_sink *sink);
 int session_record_clock(uint64_t time_ns, struct record_sink *sink);
 int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_ns,
 			  struct record_sink *sink);
+/* What did not fit into them so far. */
+int session_record_rings(const struct ring_maps *rings, uint64_t time_ns, struct record_sink *sink);
 int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink);
-int session_record_stop(enum wire_stop reason, uint64_t time_ns, struct record_sink *sink);
+/* detach_ns: what taking off the last probes took. */
+int session_record_stop(enum wire_stop reason, uint64_t time_ns, uint64_t detach_ns,
+			struct record_sink *sink);
 
 #endif /* SESSION_RECORD_H */

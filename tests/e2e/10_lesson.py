@@ -3,6 +3,7 @@
 import harness as h
 
 WINDOW = ("--wait", 2, "--warmup", 2, "--active", 5)
+RANGES_ALONE = ("--activities", "ranges")
 RANGES = {"train_step": 5, "Optimizer.step#SGD.step": 5, "Optimizer.zero_grad#SGD.zero_grad": 5}
 
 
@@ -41,7 +42,7 @@ def check_lesson(out, truth):
 def attached_before_the_first_attempt(python):
     with h.scratch() as d:
         t = h.torch_target(python, "lesson")
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, *RANGES_ALONE)
         h.check(t.alive(), "the job ended")
         h.check_unmodified(t.pid)
         t.stop()
@@ -58,16 +59,16 @@ def attached_before_the_first_attempt(python):
 def attached_in_the_middle(python):
     with h.scratch() as d:
         t = h.torch_target(python, "lesson", gate=False).wait_attempts(5)
-        out = h.capture(t, d + "/out", *WINDOW, open_gate=False)
+        out = h.capture(t, d + "/out", *WINDOW, *RANGES_ALONE, open_gate=False)
         t.stop()
         check_lesson(out, h.match_attempts(out, t))
 
 
 def the_job_computes_the_same(python):
-    """A job of 60 attempts watched through its window ends with the parameters of one that nobody watched."""
+    """A job of 300 attempts watched through its window ends with the parameters of one that nobody watched."""
     with h.scratch() as d:
-        alone = h.torch_target(python, "lesson", "--attempts", 60).open_gate().finish()
-        t = h.torch_target(python, "lesson", "--attempts", 60)
+        alone = h.torch_target(python, "lesson", "--attempts", 300).open_gate().finish()
+        t = h.torch_target(python, "lesson", "--attempts", 300)
         h.check_output(h.capture(t, d + "/out", *WINDOW))
         h.equal(t.finish()["checksum"], alone["checksum"], "checksum of the parameters")
 
@@ -75,7 +76,8 @@ def the_job_computes_the_same(python):
 def phases_as_the_schedule_counts(python):
     with h.scratch() as d:
         t = h.torch_target(python, "lesson", "--pace-ms", 200)
-        out = h.capture(t, d + "/out", "--skip-first", 3, "--wait", 1, "--warmup", 1, "--active", 2, "--repeat", 2)
+        out = h.capture(t, d + "/out", "--skip-first", 3, "--wait", 1, "--warmup", 1, "--active", 2, "--repeat", 2,
+                        *RANGES_ALONE)
         t.stop()
         h.check_output(out)
         h.check_plan(out, exact=True, skip_first=3, wait=1, warmup=1, active=2, repeat=2)
@@ -87,7 +89,7 @@ def phases_as_the_schedule_counts(python):
 def steps_are_numbered_as_the_attempts(python):
     with h.scratch() as d:
         t = h.torch_target(python, "lesson", "--pace-ms", 200)
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, *RANGES_ALONE)
         t.stop()
         check_lesson(out, h.match_attempts(out, t, first=0))
         h.check_plan(out, exact=True, wait=2, warmup=2, active=5)

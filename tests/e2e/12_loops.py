@@ -22,7 +22,7 @@ def two_optimizers_are_one_attempt(python):
 def four_micro_batches_are_one_attempt(python):
     with h.scratch() as d:
         t = h.torch_target(python, "accumulate", "--micro", 4)
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, "--activities", "ranges")
         t.stop()
         h.check_output(out)
         h.check_plan(out, wait=2, warmup=2, active=5)

@@ -8,7 +8,7 @@ WINDOW = ("--wait", 2, "--warmup", 2, "--active", 5)
 def loop_in_another_thread(python):
     with h.scratch() as d:
         t = h.torch_target(python, "thread_loop")
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, "--activities", "ranges")
         tid = t.facts["train_tid"]
         t.stop()
         h.check(tid != t.pid, "the target trains in its main thread")

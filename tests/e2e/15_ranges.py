@@ -39,7 +39,7 @@ def nesting(out):
 def every_shape(python):
     with h.scratch() as d:
         t = h.torch_target(python, "ranges")
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, "--activities", "ranges")
         t.stop()
         h.check_output(out)
         h.match_attempts(out, t, first=0)
@@ -51,7 +51,7 @@ def every_shape(python):
 def never_ended(python):
     with h.scratch() as d:
         t = h.torch_target(python, "ranges", "--leak")
-        out = h.capture(t, d + "/out", *WINDOW)
+        out = h.capture(t, d + "/out", *WINDOW, "--activities", "ranges")
         t.stop()
         h.check_output(out)
         h.match_attempts(out, t, first=0)

@@ -13,7 +13,10 @@ def thrown(*args, flavour="standin", counts=True):
     truth = s.active_truth(out, t)
     h.equal(len(truth), 5, "active attempts")
     s.check_counts(out, truth)
-    h.check(all(h.finished(e) for e in out.named("thrown")), "an unwound range has no end")
+    # such a range is ended by its destructor alone, which is not probed where nodes are begin-only, or not seen at all (before 6.6)
+    modes = out.profile["timing"]["modes"]
+    if modes is not None and not any(m["name"] == "autograd nodes" and m["mode"] != "exact" for m in modes):
+        h.check(all(h.finished(e) for e in out.named("thrown")), "an unwound range has no end")
     return t, out
 
 
@@ -59,7 +62,7 @@ def an_operator_that_throws_as_the_step():
     alone = s.unwatched(*args, "--attempts", 20)
     with h.scratch() as d:
         t = s.standin(*args, "--attempts", 20)
-        out = h.capture(t, d + "/out", "--step", "op:mm", "--wait", 5, "--warmup", 5, "--active", 200)
+        out = h.capture(t, d + "/out", "--step", "op:mm", "--wait", 5, "--warmup", 5, "--active", 200, "--activities", "ranges")
         s.same_result(t.finish(), alone)
         h.check_output(out)
 

@@ -68,6 +68,23 @@ def every_attempt_skipped():
     s.check_counts(out, s.active_truth(out, t))
 
 
+def attached_at_any_moment():
+    """Between two of its calls as well: one attempt is never counted as two, and none is lost."""
+    for i in range(24):
+        kind = ("cpu", "fused")[i % 2]
+        # One by one takes so long that attempts end while half of the sites are there.
+        attach = ("--attach", "single") if i % 4 < 3 else ()
+        with h.scratch() as d:
+            t = s.standin("--scaler", kind, "--overflow-every", 3, "--step-us", 300 + 70 * i, "--attempts", 0, gate=False)
+            t.wait_attempts(5)
+            out = h.capture(t, d + "/out", "--wait", 20, "--warmup", 1, "--active", 2, *attach, open_gate=False)
+            t.stop(120)
+            h.check_output(out)
+            truth = h.match_attempts(out, t)
+            h.check(out.steps[0].outcome in (truth[0]["outcome"], "unknown"), "outcome of attempt 0")
+            h.equal([x.outcome for x in out.steps[1:]], [a["outcome"] for a in truth[1:]], "outcomes in steps.csv")
+
+
 def without_a_scaler():
     t, out, _ = s.watched_in_full("--step-us", 3000, plan=PLAN)
     h.equal({x.outcome for x in out.steps}, {"applied"}, "outcomes")
@@ -75,4 +92,4 @@ def without_a_scaler():
 
 h.main(on_the_cpu, on_the_cpu_fused, on_the_cpu_fused_adam, on_a_device, on_a_device_fused, on_a_device_with_readable_memory,
        on_a_device_fused_with_readable_memory, older_tensor_layout, oldest_tensor_layout, stripped_library, every_attempt_skipped,
-       without_a_scaler)
+       attached_at_any_moment, without_a_scaler)

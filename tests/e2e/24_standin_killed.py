@@ -2,6 +2,7 @@
 """tpbpf is killed with SIGKILL: the target runs on, with its original code within a second and the result of an unwatched run."""
 import json
 import os
+import resource
 import signal
 
 import harness as h
@@ -54,4 +55,19 @@ def and_captured_again():
         s.check_counts(out, s.active_truth(out, t, first=None))
 
 
-h.main(in_wait, in_warmup, in_active, in_active_legacy, and_captured_again)
+def out_of_memory():
+    """What it cannot keep, it does not leave behind as a capture that is still under way."""
+    t = s.standin("--step-us", 2000, "--operators", 1)
+    with s.capturing(t, "--wait", 1, "--warmup", 1, "--active", 1000000) as (run, path):
+        run.wait_window()
+        with open("/proc/%d/statm" % run.pid) as f:
+            size = int(f.read().split()[0]) * resource.getpagesize()
+        resource.prlimit(run.pid, resource.RLIMIT_AS, (size, size))
+        run.wait().exits(1)
+        h.check("allocate memory" in run.err, "the reason is not said: %s" % run.err)
+        h.check(not os.path.exists(path), "exit code 1, and files: %s" % (os.path.exists(path) and os.listdir(path)))
+        h.check_unmodified(t.pid, seconds=1)
+    t.stop()
+
+
+h.main(in_wait, in_warmup, in_active, in_active_legacy, and_captured_again, out_of_memory)

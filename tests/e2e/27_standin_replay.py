@@ -22,7 +22,7 @@ def raw_capture(d, *args, code=0, plan=("--wait", 2, "--warmup", 2, "--active", 
 def report(raw, path, user=None):
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if user else []
     return subprocess.run([*prefix, h.TPBPF, "report", raw, "-o", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=60)
+                          stderr=subprocess.PIPE, timeout=h.patience(60))
 
 
 def comparable(profile):
@@ -70,7 +70,7 @@ def without_privileges():
         shutil.copy(d + "/out/capture.raw", d + "/raw")
         os.chmod(d + "/raw", 0o644)
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tool, "report", d + "/raw", "-o", d + "/again"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=h.patience(60))
         h.equal(done.returncode, 0, "exit code of report; it says %r" % done.stderr)
         h.equal(os.stat(d + "/again/profile.json").st_uid, 65534, "owner of the files")
 

@@ -1,32 +1,12 @@
 #!/usr/bin/env python3
 """The lesson's trace is read by torch-tb-profiler's own parser and routes, and by HTA as far as a CPU trace can."""
-import json
-import os
-import subprocess
-
 import harness as h
-
-CONSUMERS = os.path.join(h.ROOT, "tests", "consumers")
-
-
-def environment(name):
-    made = subprocess.run([os.path.join(CONSUMERS, "setup.sh")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    python = os.path.join(h.BUILD, "consumers", name, "bin", "python")
-    if made.returncode == h.EXIT_SKIP:
-        h.skip(made.stdout.strip().split("skip: ")[-1])
-    h.check(made.returncode == 0, "tests/consumers/setup.sh: %s%s" % (made.stdout, made.stderr))
-    return python
-
-
-def checker(python, name, *args):
-    run = subprocess.run([python, os.path.join(CONSUMERS, name), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
-    h.check(run.returncode == 0, "%s exits %d:\n%s\n%s" % (name, run.returncode, run.stdout, run.stderr[-2000:]))
-    return [json.loads(line) for line in run.stdout.splitlines()]
+from consumers import checker, environment
 
 
 def lesson(directory):
     t = h.torch_target(h.torch_python(), "lesson")
-    out = h.capture(t, directory + "/out", "--wait", 2, "--warmup", 2, "--active", 5)
+    out = h.capture(t, directory + "/out", "--wait", 2, "--warmup", 2, "--active", 5, "--activities", "operators,autograd,memory", "--max-overhead", 1000)
     t.stop()
     h.check_output(out)
     return out
@@ -36,7 +16,7 @@ def tensorboard_plugin():
     python = environment("tb")
     with h.scratch() as d:
         out = lesson(d)
-        rows = checker(python, "check_tb.py", out.path + "/trace", "--views", "overall,operator,trace")
+        rows = checker(python, "check_tb.py", out.path + "/trace", "--views", "overall,operator,trace,memory")
         parsed = next(r for r in rows if r["part"].startswith("parse "))
         h.equal(parsed["steps"], [str(s.attempt) for s in out.in_phase("active")], "steps")
         marks = [float(e["dur"]) for e in out.marks]
@@ -44,7 +24,7 @@ def tensorboard_plugin():
                 "average step %s us, by the trace %s us" % (parsed["avg_step_us"]["Total"], sum(marks) / len(marks)))
         h.check(not parsed.get("log"), "the parser complains: %s" % parsed.get("log"))
         plugin = next(r for r in rows if r["part"] == "plugin")
-        h.equal(plugin["views"], ["Overview", "Operator", "Trace"], "views")
+        h.equal(plugin["views"], ["Overview", "Operator", "Trace", "Memory"], "views")
 
 
 def holistic_trace_analysis():

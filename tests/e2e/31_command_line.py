@@ -94,7 +94,7 @@ def without_root():
         nobody = pwd.getpwnam("nobody")
         env = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
         run = subprocess.run(["setpriv", "--reuid=%d" % nobody.pw_uid, "--regid=%d" % nobody.pw_gid, "--clear-groups", tool, "-p", str(t.pid), "-o", d + "/out"],
-                             cwd=d, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                             cwd=d, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=h.patience(60))
         h.equal(run.returncode, 5, "exit code: %s" % run.stderr)
         h.check("root" in run.stderr or "sudo" in run.stderr, "the message does not say what is needed: %r" % run.stderr)
         h.check(not os.path.exists(d + "/out"), "a directory was made")

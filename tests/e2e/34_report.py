@@ -15,7 +15,7 @@ def as_nobody(directory, *args):
     if not os.path.exists(tool):
         subprocess.run(["cp", h.TPBPF, tool], check=True)
     return subprocess.run(["setpriv", "--reuid=%d" % nobody.pw_uid, "--regid=%d" % nobody.pw_gid, "--clear-groups", tool, *args],
-                          cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                          cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=h.patience(60))
 
 
 def same(first, second):

@@ -29,7 +29,7 @@ def named_range():
     for pattern in ("range:train_step", "range:train*"):
         with h.scratch() as d:
             t = h.torch_target(h.torch_python(), "lesson")
-            out = h.capture(t, d + "/out", "--step", pattern, "--wait", 2, "--warmup", 2, "--active", 5)
+            out = h.capture(t, d + "/out", "--step", pattern, "--activities", "ranges", "--wait", 2, "--warmup", 2, "--active", 5)
             t.stop()
             h.check_output(out)
             h.check_plan(out, step_source=pattern, wait=2, warmup=2, active=5)

@@ -1,15 +1,21 @@
 """Runs targets and tpbpf, reads what tpbpf wrote, and checks what is true of every capture.
 
 A test file holds functions and ends in `harness.main(f, g, ..., torch=True)`. Each function gets an interpreter (torch=True)
-or nothing. A file exits 0 (passed), 1 (failed) or 77 (every case was skipped); a skipped case prints `skip: CASE: REASON`.
+or nothing. A file exits 0 (passed), 1 (failed) or 77 (every case was skipped); a skipped case prints `skip: CASE: REASON`;
+a line `note: ...` is shown also where all went well.
     FILE --variants            the variants of the test, one a line (run.sh asks)
     FILE [--variant LABEL] [CASE...]
+    TPBPF_TEST_SLOW            how many times as slow as a machine of today this one is (1): all patience is multiplied
+    TPBPF_TEST_BUILT           set: all that a test needs is built, and there is no make here
+    TPBPF_TEST_LEAVE_OUT       cases that are not run, one a line: FILE/CASE REASON
 """
 import argparse
 import collections
 import contextlib
 import csv
 import decimal
+import fcntl
+import functools
 import gzip
 import itertools
 import json
@@ -26,6 +32,8 @@ import threading
 import time
 import traceback
 
+import forest
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build")
@@ -33,6 +41,7 @@ TPBPF = os.environ.get("TPBPF", os.path.join(BUILD, "tpbpf"))
 TARGETS = os.path.join(HERE, "targets")
 EXIT_SKIP = 77
 USER = 60  # seconds: how long anything that should take moments may take on a busy machine
+SLOW = float(os.environ.get("TPBPF_TEST_SLOW", 1))
 
 Interpreter = collections.namedtuple("Interpreter", "label path version")
 Step = collections.namedtuple("Step", "attempt phase start_ns duration_ns outcome")
@@ -60,8 +69,14 @@ def equal(got, want, what):
         raise Failure("%s: got %r, want %r" % (what, got, want))
 
 
+def patience(seconds=USER):
+    """How long a machine as slow as this one may take for what takes another that long."""
+    return seconds * SLOW
+
+
 def until(condition, what, seconds=USER, pause=0.02):
     """The first true value of condition(), or a failure that names what never came."""
+    seconds = patience(seconds)
     end = time.monotonic() + seconds
     while True:
         value = condition()
@@ -91,7 +106,7 @@ def interpreters():
         if not path or not os.access(path, os.X_OK):
             continue
         try:
-            out = subprocess.run([path, "-c", probe], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=120, text=True)
+            out = subprocess.run([path, "-c", probe], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=patience(120), text=True)
         except (OSError, subprocess.TimeoutExpired):
             continue
         words = out.stdout.split()
@@ -102,7 +117,7 @@ def interpreters():
 
 def torch_python():
     found = interpreters()
-    return found[0] if found else skip("no Python here imports torch (tools/setup.sh provides one)")
+    return found[0] if found else skip("no PyTorch in this run (tools/setup.sh provides one)")
 
 
 def version(interpreter):
@@ -117,7 +132,7 @@ class Target:
 
     live = []
 
-    def __init__(self, argv, cwd=None, env=None, gate=True, user=None, wait=True):
+    def __init__(self, argv, cwd=None, env=None, gate=True, user=None, wait=True, wrap=None):
         self.dir = tempfile.mkdtemp(prefix="tpbpf-target-")
         os.chmod(self.dir, 0o755)
         self.out_path = os.path.join(self.dir, "out")
@@ -126,6 +141,8 @@ class Target:
         argv = list(argv) + (["--gate", self.gate] if gate else [])
         if user is not None:
             argv = ["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups"] + argv
+        if wrap:  # what it is started by, and becomes it
+            argv = wrap(argv)
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.process = subprocess.Popen(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", **(env or {})})
@@ -148,12 +165,15 @@ class Target:
 
     def wait_ready(self, seconds=180):
         def ready():
-            if self.process.poll() is not None:
+            has_ended = self.process.poll() is not None  # before its lines are read: a short one may be through already
+            if any(line == "ready %d" % self.pid for line in self.lines()):
+                return True
+            if has_ended:
                 for row in self.rows():
                     if "skip" in row:
                         skip(row["skip"])
                 raise Failure("the target ended (%s) before it was ready: %s" % (self.process.returncode, self.errors()))
-            return any(line == "ready %d" % self.pid for line in self.lines())
+            return False
 
         until(ready, "the target is ready", seconds, 0.05)
         return self
@@ -185,7 +205,7 @@ class Target:
 
     def finish(self, seconds=USER):
         try:
-            code = self.process.wait(seconds)
+            code = self.process.wait(patience(seconds))
         except subprocess.TimeoutExpired:
             raise Failure("the target does not end") from None
         check(code == 0, "the target ended with %d: %s" % (code, self.errors()))
@@ -211,8 +231,8 @@ class Run:
 
     live = []
 
-    def __init__(self, *args, cwd=None, env=None, prefix=(), stdin=subprocess.DEVNULL):
-        self.argv = [*prefix, TPBPF, *map(str, args)]
+    def __init__(self, *args, cwd=None, env=None, prefix=(), stdin=subprocess.DEVNULL, program=None):
+        self.argv = [*prefix, program or TPBPF, *map(str, args)]
         base = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
         self.process = subprocess.Popen(self.argv, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**base, **(env or {})}, errors="replace", text=True)
@@ -240,7 +260,7 @@ class Run:
         return self.wait_err("tpbpf: attached to ", seconds)
 
     def wait_window(self, seconds=USER):
-        return self.wait_err("window probes attached", seconds)
+        return self.wait_err("window probes in place", seconds)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -251,11 +271,11 @@ class Run:
 
     def wait(self, seconds=USER):
         try:
-            self.process.wait(seconds)
+            self.process.wait(patience(seconds))
         except subprocess.TimeoutExpired:
             raise Failure("tpbpf does not end: %s\n%s" % (" ".join(self.argv), self.err)) from None
         for r in self.readers:
-            r.join(5)
+            r.join(patience(5))
         self.code = self.process.returncode
         return self
 
@@ -278,7 +298,58 @@ def need_capture():
         skip("needs Linux on x86-64")
 
 
+def kernel_version():
+    return tuple(int(x) for x in re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
+
+
+def has_bulk():
+    return kernel_version() >= (6, 6)
+
+
+def need_bulk(what="operators need"):
+    """Skips where thousands of sites cannot be attached at once. By the kernel's number, not by tpbpf's own word: a tpbpf that
+    takes a newer kernel for an older one fails."""
+    if not has_bulk():
+        skip(what + " uprobe_multi (Linux 6.6)")
+
+
+def bulk(case):
+    """A case of operators."""
+
+    @functools.wraps(case)
+    def where_it_can_be(*args):
+        need_bulk()
+        return case(*args)
+
+    return where_it_can_be
+
+
+def make(*targets):
+    """Builds what is not built yet; a test that is run alone finds what it needs too."""
+    if "TPBPF_TEST_BUILT" in os.environ:
+        return
+    with open(os.path.join(BUILD, ".tests.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(["make", "-s", "BUILD=" + os.path.relpath(BUILD, ROOT), *targets], cwd=ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+    check(done.returncode == 0, "make %s: %s" % (" ".join(targets), done.stdout[-2000:]))
+
+
+def left_out(case):
+    """Why this case is not to be run here, or None."""
+    name = os.path.basename(sys.argv[0])[: -len(".py")] + "/" + case.__name__
+    for line in os.environ.get("TPBPF_TEST_LEAVE_OUT", "").splitlines():
+        words = line.split(None, 1)
+        if words and words[0] == name:
+            return "left out: " + words[1]
+    return None
+
+
 # ---- output ----------------------------------------------------------------------------------------------------------
+
+
+CUDA_CALLS = ("cuda_runtime", "cuda_driver")
+ON_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "gpu_user_annotation", "overhead")
 
 
 class Output:
@@ -303,11 +374,38 @@ class Output:
             self.trace = json.loads(self.trace_text, parse_float=decimal.Decimal)
         table = os.path.join(path, "cpu_ops.txt")
         self.table_text = open(table).read() if os.path.exists(table) else None
-        self.table = read_table(self.table_text) if self.table_text else {}
+        self.table_rows = read_table(self.table_text) if self.table_text else []
+        self.table = {r["Name"]: r for r in self.table_rows}
 
     @property
     def events(self):
-        return [e for e in self.trace["traceEvents"] if e["ph"] == "X"]
+        """What the job's threads did, less its calls of CUDA."""
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] not in CUDA_CALLS + ON_DEVICE]
+
+    @property
+    def cuda_calls(self):
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] in CUDA_CALLS]
+
+    @property
+    def on_device(self):
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] in ON_DEVICE]
+
+    @property
+    def flows(self):
+        return [e for e in self.trace["traceEvents"] if e["ph"] in "sf" and e["cat"] == "fwdbwd"]
+
+    @property
+    def memory(self):
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "i" and e["name"] in ("[memory]", "[OutOfMemory]")]
+
+    @property
+    def rows(self):
+        """Of the table: ranges and regions, operators, nodes and functions, calls of CUDA."""
+        return self.profile["regions"] + [r for r in self.profile["operators"]["rows"] if r["kind"] not in ("device", "device_annotation")]
+
+    @property
+    def device_rows(self):
+        return [r for r in self.profile["operators"]["rows"] if r["kind"] in ("device", "device_annotation")]
 
     def named(self, name):
         return [e for e in self.events if e["name"] == name]
@@ -332,12 +430,20 @@ def read_table(text):
     lines = [line.rstrip() for line in text.splitlines()]
     rules = [i for i, line in enumerate(lines) if re.match(r"^-+(\s+-+)+$", line)]
     check(len(rules) == 3, "cpu_ops.txt has %d separator lines, want 3:\n%s" % (len(rules), text))
+        # "Self CUDA Mem" is wider than its column, in torch's tables too
+    columns = re.split(r"\s{2,}", lines[rules[0] + 1].strip())
     spans = [m.span() for m in re.finditer(r"-+", lines[rules[0]])]
+    equal(len(columns), len(spans), "columns of the header and of the line above it")
     cells = lambda line: [line.ljust(spans[-1][1])[a:b].strip() for a, b in spans]
-    columns = cells(lines[rules[0] + 1])
     rows = [dict(zip(columns, cells(line))) for line in lines[rules[1] + 1 : rules[2]]]
     check(lines[rules[2] + 1].startswith("Self CPU time total: "), "cpu_ops.txt has no total under the table:\n%s" % text)
-    return {r["Name"]: r for r in rows}
+    return rows
+
+
+def shown(name):
+    """As the tables show it."""
+    name = "".join(c if c.isprintable() else "?" for c in name)
+    return name if len(name) < 52 else name[:52] + "..."
 
 
 def calls(output):
@@ -366,20 +472,26 @@ PHASES = ["skip_first", "wait", "warmup", "active", "detach", "after"]
 def check_output(output, state="complete", reason="window_finished", lossless=True):
     """What holds for every capture, whatever was captured."""
     p, w = output.profile, output.window
-    equal(set(p), {"schema_version", "session_id", "tool", "job", "plan", "window", "timing", "loss", "activities", "regions", "files"},
-          "keys of profile.json")
+    equal(set(p), {"schema_version", "session_id", "tool", "job", "plan", "window", "timing", "loss", "rings", "activities", "operators", "autograd", "memory",
+                   "gpu", "regions", "files"}, "keys of profile.json")
     for part, keys in {
         "tool": "name version command_line",
         "job": "pid namespace_pid host command_line rank local_rank world_size torch_version python_version cuda_version",
         "plan": "skip_first skip_first_wait wait warmup active repeat step_source activities max_overhead timeout_s probe_sites",
         "window": "state stop_reason attempts_seen active_attempts applied_attempts skipped_attempts unknown_attempts started_at ended_at",
-        "timing": "wait_median_ns active_median_ns after_median_ns active_ratio predicted_ratio site_cost_ns modes",
+        "timing": "wait_median_ns active_median_ns after_median_ns active_ratio predicted_ratio predicted_exact_ratio site_cost_ns modes attach_ns detach_ns",
+        "operators": "found without_exit inferred_ends unwound_calls rows",
+        "rings": "count ring_bytes lost lost_after lost_in_warmup holes",
+        "autograd": "flows unlinked_nodes",
+        "gpu": "timing devices calls kernels copies sets waits launches_without_work work_outside_window self_total_ns steps remarks",
+        "memory": "events old_frees out_of_memory net_cpu_bytes net_device_bytes",
     }.items():
         missing = set(keys.split()) - set(p[part])
         check(not missing, "profile.json: %s lacks %s" % (part, sorted(missing)))
     equal((w["state"], w["stop_reason"]), (state, reason), "state and stop reason")
     if lossless:
         equal({k: v for k, v in p["loss"].items() if v}, {}, "lost")
+    equal(set(p["activities"]), {"ranges", "operators", "autograd", "memory", "shapes", "gpu"}, "activities")
     for name, a in p["activities"].items():
         check(a["state"] in ("on", "off", "degraded"), "activity %s is %r" % (name, a))
 
@@ -434,6 +546,94 @@ def check_trace(output):
     marks = [e for e in output.events if e["name"].startswith("ProfilerStep#")]
     equal([e["name"] for e in sorted(marks, key=lambda e: e["ts"])], ["ProfilerStep#%d" % n for n in active], "steps in the trace")
     nested(by_thread)
+    repeated = [i for i, n in collections.Counter(e["args"]["External id"] for e in output.events).items() if n > 1]
+    check(not repeated, "External ids used twice: %s" % repeated[:10])
+    check_times(output)
+    check_arrows(output)
+    check_tables(output, by_thread)
+
+
+def windows(output):
+    """[first moment, last moment] of each run of active attempts, CLOCK_MONOTONIC; None: not known."""
+    found = []
+    for phase, steps in itertools.groupby(output.steps, key=lambda s: s.phase):
+        steps = list(steps)
+        if phase == "active":
+            found.append([steps[0].start_ns, steps[-1].start_ns + steps[-1].duration_ns if steps[-1].start_ns is not None else None])
+    if output.window["state"] != "complete":  # a last attempt that did not end is in no row of steps.csv
+        found = [[found[0][0], None]] if found else [[None, None]]
+    return found
+
+
+def monotonic_ns(output, ts):
+    return output.trace["baseTimeNanoseconds"] + int(ts * 1000) - output.profile["timing"]["real_time_offset_ns"]
+
+
+def check_times(output):
+    """What the trace shows began in the window; what was not seen to end ends with it, or with what encloses it there."""
+    spans_of = windows(output)
+    last = max((end(e) for e in output.events if finished(e)), default=0)
+    within = lambda t: any((a is None or a <= t) and (b is None or t <= b) for a, b in spans_of)
+    for e in output.events + output.memory:
+        check(within(monotonic_ns(output, e["ts"])), "%r began outside of the window %s" % (e, spans_of))
+        if e["ph"] == "X" and not finished(e):
+            check(end(e) <= last or within(monotonic_ns(output, end(e))), "%r has no end of its own, and ends outside of the window %s" % (e, spans_of))
+    order = [e["ts"] for e in output.memory]
+    check(order == sorted(order), "memory events are not in order of time")
+
+
+def check_arrows(output):
+    """Each arrow has two ends, each bound to an event that begins on its thread at its time."""
+    begins = {(e["pid"], e["tid"], e["ts"]) for e in output.events}
+    ends = {ph: {e["id"]: e for e in output.flows if e["ph"] == ph} for ph in "sf"}
+    equal(len(output.flows), len(ends["s"]) + len(ends["f"]), "flow events, and their ids")
+    equal(set(ends["s"]), set(ends["f"]), "arrows with both ends")
+    for e in output.flows:
+        check((e["pid"], e["tid"], e["ts"]) in begins, "flow event %r is bound to no event" % e)
+        check(e["ph"] == "s" or e.get("bp") == "e", "flow event %r is not bound to the event that encloses it" % e)
+
+
+def check_tables(output, by_thread):
+    """The tables say what the trace shows, less only children of their parent's name, which torch.profiler does not count apart."""
+        # what stands for a byte that cannot be shown is the tool's choice: such rows are compared by their calls alone
+    listed = output.rows + output.device_rows
+    plain = [r for r in listed if r["name"].isascii() and r["name"].isprintable()]
+    names = {shown(r["name"]) for r in plain}
+    equal(collections.Counter((r["Name"], int(r["# of Calls"])) for r in output.table_rows if r["Name"] in names),
+          collections.Counter((shown(r["name"]), r["count"]) for r in plain), "rows of cpu_ops.txt and profile.json")
+    equal(sorted(int(r["# of Calls"]) for r in output.table_rows), sorted(r["count"] for r in listed), "calls in cpu_ops.txt and profile.json")
+    step = lambda name: "ProfilerStep*" if name.startswith("ProfilerStep#") else name
+    roots = []
+    on_thread = collections.defaultdict(list)
+    for e in output.cuda_calls:
+        on_thread[e["tid"]].append(e)
+    for tid in set(by_thread) | set(on_thread):
+        roots += forest.grow([e for e in by_thread.get(tid, []) + on_thread[tid] if finished(e)], lambda e: e["ts"], end)
+    times = forest.rows_of(roots, lambda n: step(n.name))
+    trace = {n: r.count for n, r in times.items()}
+    for e in output.events + output.cuda_calls:
+        if not finished(e):
+            trace[e["name"]] = trace.get(e["name"], 0) + 1
+    table = collections.Counter()
+    for r in output.rows:
+        table[r["name"]] += r["count"]
+    equal(output.profile["operators"]["inferred_ends"], sum(bool(e["args"].get("inferred end")) for e in output.events + output.cuda_calls), "inferred ends")
+    equal(output.profile["operators"]["unwound_calls"], sum(bool(e["args"].get("unwound")) for e in output.events + output.cuda_calls), "unwound calls")
+    equal(output.profile["autograd"]["flows"], len(output.flows) // 2, "arrows")
+    equal(output.profile["memory"]["events"], len(output.memory), "memory events")
+    children = collections.Counter()
+    for root in roots:
+        for node in root.walk():
+            children[step(node.name)] += len(node.children)
+    if all(finished(e) for e in output.events) and not any(r.get("asynchronous") for r in output.rows):
+        for name in set(table) - {"ProfilerStep*"}:
+            # the trace keeps edges at one moment a few nanoseconds apart: its own, and those of the children
+            moved = 100 * table[name] + 20 * children[name]
+            for key, want in (("raw_total_ns", times[name].total_ns * 1000), ("raw_self_ns", times[name].self_ns * 1000)):
+                got = sum(r[key] for r in output.rows if r["name"] == name)
+                check(abs(got - want) <= moved + want / 50, "%s of %s: %d, in the trace %d" % (key, name, got, want))
+    odd = {n: (table[n], trace.get(n, 0)) for n in set(table) | set(trace) if table[n] != trace.get(n, 0)}
+    check(not odd, "calls in the tables and in the trace: %s" % odd)
 
 
 def nested(by_thread):
@@ -576,7 +776,7 @@ def main(*cases, torch=False, since=(1, 13), bpf=True):
     if torch:
         chosen = [i for i in interpreters() if opt.variant in (None, "-", i.label)]
         if not chosen:
-            print("skip: no Python here imports torch%s" % (" as %s" % opt.variant if opt.variant not in (None, "-") else ""))
+            print("skip: no PyTorch in this run%s" % (" as %s" % opt.variant if opt.variant not in (None, "-") else ""))
             sys.exit(EXIT_SKIP)
         for i in chosen:
             if version(i) < since:
@@ -591,6 +791,8 @@ def main(*cases, torch=False, since=(1, 13), bpf=True):
             name = case.__name__ + (" [%s]" % interpreter.label if interpreter else "")
             begun = time.monotonic()
             try:
+                if left_out(case):
+                    skip(left_out(case))
                 if bpf:
                     need_capture()
                 case(interpreter) if torch else case()

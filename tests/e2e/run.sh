@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Runs tests/e2e/[0-9]*.py, or those whose name contains PATTERN, each PyTorch test with every interpreter at hand.
+# Runs tests/e2e/[0-9]*.py, or those whose name contains one of PATTERNS, each PyTorch test with every interpreter at hand.
 # Exit 0 unless a test failed. The last line is "N passed, N failed, N skipped".
 #   TPBPF_TEST_PYTHONS    more interpreters, separated by colons
-#   TPBPF_TEST_TIMEOUT    seconds for one test (default 300)
+#   TPBPF_TEST_TIMEOUT    seconds for one test (default 600)
+#   TPBPF_TEST_LIVE       set: also what a test says while it says it
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-pattern=${1:-}
-limit=${TPBPF_TEST_TIMEOUT:-300}
+patterns=("$@")
+[ $# -gt 0 ] || patterns=('')
+limit=${TPBPF_TEST_TIMEOUT:-600}
 python=${PYTHON:-python3}
 passed=0 failed=0 skipped=0
 export PYTHONDONTWRITEBYTECODE=1
@@ -42,14 +44,14 @@ can_load_bpf || skip_tier "the kernel refuses bpf() to this user (a container?),
 	finish
 }
 
-TPBPF_TEST_INTERPRETERS=$("$python" "$here/harness.py")
+TPBPF_TEST_INTERPRETERS=${TPBPF_TEST_INTERPRETERS-$("$python" "$here/harness.py")}
 export TPBPF_TEST_INTERPRETERS
 if [ -n "$TPBPF_TEST_INTERPRETERS" ]; then
 	printf '%s\n' "$TPBPF_TEST_INTERPRETERS" | while IFS="$(printf '\t')" read -r label path _; do
 		printf 'PyTorch: %s (%s)\n' "$label" "$path"
 	done
 else
-	printf 'PyTorch: none here (tools/setup.sh provides one)\n'
+	printf 'PyTorch: none in this run (tools/setup.sh provides one)\n'
 fi
 
 log=$(mktemp)
@@ -62,7 +64,14 @@ run_one() { # FILE VARIANT
 	begun=$SECONDS
 	rc=0
 	# SIGTERM first, so that the test ends its target and its tpbpf
-	timeout -k 15 "$limit" "$python" "$1" --variant "$2" </dev/null >"$log" 2>&1 || rc=$?
+	if [ -n "${TPBPF_TEST_LIVE:-}" ]; then
+		timeout -k 15 "$limit" "$python" "$1" --variant "$2" </dev/null 2>&1 | tee "$log" | while IFS= read -r line; do
+			printf '      . %s\n' "$line"
+		done
+		rc=${PIPESTATUS[0]}
+	else
+		timeout -k 15 "$limit" "$python" "$1" --variant "$2" </dev/null >"$log" 2>&1 || rc=$?
+	fi
 	lines=$(grep -c '^skip: ' "$log" || true)
 	case $rc in
 	0)
@@ -87,14 +96,21 @@ run_one() { # FILE VARIANT
 		return 0
 		;;
 	esac
-	sed -n 's/^skip: /      skip: /p' "$log"
+	sed -nE 's/^(skip|note): /      \1: /p' "$log"
+}
+
+is_wanted() { # NAME
+	local pattern
+	for pattern in "${patterns[@]}"; do
+		case $1 in
+		*"$pattern"*) return 0 ;;
+		esac
+	done
+	return 1
 }
 
 for test in "$here"/[0-9]*.py; do
-	case $(basename "$test") in
-	*"$pattern"*) ;;
-	*) continue ;;
-	esac
+	is_wanted "$(basename "$test")" || continue
 	variants=$("$python" "$test" --variants 2>"$log") || {
 		failed=$((failed + 1))
 		printf 'FAIL  %s does not start\n' "$(basename "$test" .py)"

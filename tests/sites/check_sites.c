@@ -2,10 +2,13 @@
  * Runs the choice of probe sites over every at::_ops::*::call of a libtorch_cpu.so, without a job:
  *
  *   check_sites [-v] LIBRARY
+ *   check_sites --cuda LIBRARY
  *
  * Prints `functions N entry-emulated N exit N`, then one line per function without an exit site:
  * `refused NAME: reason`, with `(ret at +N)` where its return can be probed instead. With -v, first
- * a line per function with the kind and place of its sites. Exit 0 whatever the numbers are, 1 when
+ * a line per function with the kind and place of its sites. With --cuda, of a libcudart or libcuda:
+ * `calls N left-out N`, then a line `NAME CBID entry KIND OFFSET exit KIND OFFSET...` for each that
+ * can be probed; offsets are those in the file. Exit 0 whatever the numbers are, 1 when
  * the file cannot be read, 2 for wrong usage.
  */
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/cuda_calls.h"
 #include "attach/elf_symbols.h"
 #include "attach/probe_site.h"
 
@@ -86,15 +90,16 @@ static int by_name(const void *a, const void *b)
 	return strcmp(left->symbol.name, right->symbol.name);
 }
 
+static const char *const kinds[] = {
+	[PROBE_SITE_PUSH] = "push",	  [PROBE_SITE_NOP] = "nop",
+	[PROBE_SITE_CALL] = "call",	  [PROBE_SITE_JUMP] = "jump",
+	[PROBE_SITE_BRANCH] = "branch",	  [PROBE_SITE_RET] = "ret",
+	[PROBE_SITE_STEPPED] = "stepped",
+};
+
 static void print_site(const struct function *function, const char *what, const uint8_t *code,
 		       const struct probe_site *site)
 {
-	static const char *const kinds[] = {
-		[PROBE_SITE_PUSH] = "push",	  [PROBE_SITE_NOP] = "nop",
-		[PROBE_SITE_CALL] = "call",	  [PROBE_SITE_JUMP] = "jump",
-		[PROBE_SITE_BRANCH] = "branch",	  [PROBE_SITE_RET] = "ret",
-		[PROBE_SITE_STEPPED] = "stepped",
-	};
 	uint64_t offset = site->address - function->symbol.address;
 	unsigned int opcode = code[offset] == 0x0f ? code[offset + 1] & 0xfu : code[offset] & 0xfu;
 
@@ -196,19 +201,61 @@ static int check_library(int fd, bool verbose)
 	return err;
 }
 
+static void print_call(const struct operator_entry *call)
+{
+	size_t i;
+
+	printf("%s %u entry %s %#" PRIx64 " exit %s %#" PRIx64, call->name, call->callback_id,
+	       kinds[call->entry_kind], call->entry_offset, kinds[call->exit_kind],
+	       call->exit_offset);
+	for (i = 0; i < call->more_exit_count; i++)
+		printf(" %#" PRIx64, call->more_exit_offsets[i]);
+	printf("\n");
+}
+
+static int check_calls(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool is_runtime = !strncmp(name, "libcudart", strlen("libcudart"));
+	const struct cuda_library library = {
+		.fd = fd,
+		.role = is_runtime ? LIBRARY_CUDART : LIBRARY_CUDA,
+		.domain = is_runtime ? CALL_RUNTIME : CALL_DRIVER,
+	};
+	struct operator_table *table;
+	const struct operator_entry *calls;
+	size_t count, left_out, i;
+	int err = operator_table_new_empty(&table);
+
+	if (!err)
+		err = cuda_calls_add(table, &library, &left_out);
+	if (!err) {
+		calls = operator_table_entries(table, &count);
+		printf("calls %zu left-out %zu\n", count, left_out);
+		for (i = 0; i < count; i++)
+			print_call(&calls[i]);
+	}
+	operator_table_free(table);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	bool verbose = argc == 3 && !strcmp(argv[1], "-v");
+	bool is_cuda = argc == 3 && !strcmp(argv[1], "--cuda");
 	const char *path = argv[argc - 1];
 	int err;
 	int fd;
 
-	if (argc != 2 && !verbose) {
-		fprintf(stderr, "usage: check_sites [-v] LIBRARY\n");
+	if (argc != 2 && !verbose && !is_cuda) {
+		fprintf(stderr, "usage: check_sites [-v|--cuda] LIBRARY\n");
 		return 2;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	err = fd < 0 ? -errno : check_library(fd, verbose);
+	if (fd < 0)
+		err = -errno;
+	else
+		err = is_cuda ? check_calls(fd, path) : check_library(fd, verbose);
 	if (fd >= 0)
 		close(fd);
 	if (err)

@@ -37,8 +37,8 @@ static inline void run_begin(struct run *run, const char *parent, const char *na
 	memset(run, 0, sizeof(*run));
 	memory_sink_init(&run->terminal);
 	temporary_dir_path(run->path, parent, name);
-	assert_int_equal(out_dir_open(&run->dir, run->path, (uid_t)-1, (gid_t)-1, cancel), 0);
-	assert_int_equal(pipeline_new(&run->pipeline, run->dir, keep_raw), 0);
+	assert_int_equal(out_dir_open(&run->dir, run->path, cancel), 0);
+	assert_int_equal(pipeline_new(&run->pipeline, run->dir, keep_raw, NULL), 0);
 }
 
 static inline int run_finish(struct run *run)

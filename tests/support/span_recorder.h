@@ -2,6 +2,7 @@
 #ifndef SUPPORT_SPAN_RECORDER_H
 #define SUPPORT_SPAN_RECORDER_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/sink.h"
@@ -10,18 +11,26 @@
 
 struct span_recorder {
 	struct span_sink sink;
-	struct span spans[SPAN_RECORDER_MAX]; /* the first ones */
-	size_t count;			      /* of all */
-	int err;			      /* what the sink returns */
+	struct span spans[SPAN_RECORDER_MAX];	/* the first ones */
+	char step_names[SPAN_RECORDER_MAX][32]; /* those of spans do not last */
+	size_t count;				/* of all */
+	int err;				/* what the sink returns */
 };
 
 static inline int span_recorder_span(struct span_sink *sink, const struct span *span)
 {
 	struct span_recorder *recorder = container_of(sink, struct span_recorder, sink);
 
-	if (recorder->count < SPAN_RECORDER_MAX)
-		recorder->spans[recorder->count] = *span;
-	recorder->count++;
+	size_t at = recorder->count++;
+
+	if (at < SPAN_RECORDER_MAX) {
+		recorder->spans[at] = *span;
+		if (span->is_step) {
+			snprintf(recorder->step_names[at], sizeof(recorder->step_names[at]), "%s",
+				 span->name);
+			recorder->spans[at].name = recorder->step_names[at];
+		}
+	}
 	return recorder->err;
 }
 

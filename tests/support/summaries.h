@@ -21,6 +21,7 @@ struct capture {
 	struct op_row rows[3];
 	struct wire_probe probes[2];
 	struct thread_name threads[1];
+	struct mode_row modes[4];
 };
 
 static inline void capture_add_attempt(struct capture *capture, enum wire_phase phase,
@@ -63,7 +64,6 @@ static inline void capture_init(struct capture *capture)
 	memset(capture, 0, sizeof(*capture));
 	capture->session = record_session(1000000);
 	summary->session = &capture->session;
-	summary->attempts = capture->attempts;
 	summary->rows = capture->rows;
 	summary->probes = capture->probes;
 	summary->threads = capture->threads;
@@ -103,17 +103,59 @@ static inline void capture_init(struct capture *capture)
 	summary->directory = "out";
 }
 
+/* Everything was asked for and nothing is said against it. */
+static inline void capture_record_all(struct capture *capture)
+{
+	struct summary *summary = &capture->summary;
+
+	capture->session.plan.activities = ACTIVITY_RANGES | ACTIVITY_OPERATORS |
+					   ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | ACTIVITY_SHAPES;
+	capture->probes[1].optional = 1;
+	summary->operators_found = 3000;
+	summary->has_shapes = true;
+	summary->cost.is_final = 1;
+	summary->cost.bound_permille = 100;
+	summary->cost.attempt_ns = 1000000;
+	summary->cost.predicted_added_ns = 80000;
+	summary->cost.exact_added_ns = 640000;
+	summary->modes = capture->modes;
+}
+
+static inline void capture_add_mode(struct capture *capture, uint32_t subject, const char *name,
+				    enum wire_mode mode)
+{
+	capture->modes[capture->summary.mode_count++] = (struct mode_row){
+		.subject = subject,
+		.name = name,
+		.overload = subject < MODE_SUBJECT_NODES ? "Tensor" : NULL,
+		.mode = (uint8_t)mode,
+		.hits = 40,
+		.duration_ns = 2500,
+		.cost_ns = 7000,
+		.cost_exact_ns = 1234567,
+	};
+}
+
 /* Runs a writer of the final kind into memory; 0 or its error. */
 static inline int capture_write(const struct capture *capture, struct memory_sink *memory,
 				int (*writer_new)(struct writer **, struct byte_sink *))
 {
+	struct summary summary = capture->summary;
+	struct attempt_log attempts = { 0 };
 	struct writer *writer = NULL;
-	int err = writer_new(&writer, &memory->sink);
+	size_t i;
+	int err = 0;
 
+	for (i = 0; i < summary.attempt_count && !err; i++)
+		err = attempt_log_add(&attempts, &capture->attempts[i]);
+	summary.attempts = &attempts;
 	if (!err)
-		err = writer->ops->finish(writer, &capture->summary);
+		err = writer_new(&writer, &memory->sink);
+	if (!err)
+		err = writer->ops->finish(writer, &summary);
 	if (writer)
 		writer->ops->free(writer);
+	attempt_log_clear(&attempts);
 	return err;
 }
 

@@ -1,143 +1,5 @@
 /* The decoder, fed with records that anybody may have written. */
-#include "support/test.h"
-
-#include "ingest/decode.h"
-#include "support/records.h"
-
-union any_record {
-	struct wire_header header;
-	struct wire_attempt attempt;
-	struct wire_range_begin range_begin;
-	struct wire_range_end range_end;
-	struct wire_session session;
-	struct wire_probe probe;
-	struct wire_thread thread;
-	struct wire_clock clock;
-	struct wire_loss loss;
-	struct wire_probes probes;
-	struct wire_stop_record stop;
-};
-
-struct fixture {
-	struct event_sink sink;
-	struct decoder *decoder;
-	size_t count;
-	enum wire_kind kind;	 /* of the last event */
-	union any_record record; /* a copy of what the last event shows */
-	int err;		 /* what the sink returns */
-};
-
-static size_t size_of_kind(enum wire_kind kind)
-{
-	switch (kind) {
-	case WIRE_ATTEMPT:
-		return sizeof(struct wire_attempt);
-	case WIRE_RANGE_BEGIN:
-		return sizeof(struct wire_range_begin);
-	case WIRE_RANGE_END:
-		return sizeof(struct wire_range_end);
-	case WIRE_SESSION:
-		return sizeof(struct wire_session);
-	case WIRE_PROBE:
-		return sizeof(struct wire_probe);
-	case WIRE_THREAD:
-		return sizeof(struct wire_thread);
-	case WIRE_CLOCK:
-		return sizeof(struct wire_clock);
-	case WIRE_LOSS:
-		return sizeof(struct wire_loss);
-	case WIRE_PROBES:
-		return sizeof(struct wire_probes);
-	case WIRE_STOP:
-		return sizeof(struct wire_stop_record);
-	default:
-		return 0;
-	}
-}
-
-static int on_event(struct event_sink *sink, const struct event *event)
-{
-	struct fixture *fixture = container_of(sink, struct fixture, sink);
-
-	fixture->count++;
-	fixture->kind = event->kind;
-	memcpy(&fixture->record, event->header, size_of_kind(event->kind));
-	return fixture->err;
-}
-
-static int setup(void **state)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	if (!fixture)
-		return -1;
-	fixture->sink.event = on_event;
-	*state = fixture;
-	return decoder_new(&fixture->decoder, &fixture->sink);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *fixture = *state;
-
-	decoder_free(fixture->decoder);
-	free(fixture);
-	return 0;
-}
-
-/* Through a buffer of exactly that size, so that a checker sees a byte too many. */
-static int feed(struct fixture *fixture, const void *bytes, size_t size_bytes)
-{
-	struct record_sink *sink = decoder_sink(fixture->decoder);
-	void *copy = malloc(size_bytes ? size_bytes : 1);
-	int err;
-
-	assert_non_null(copy);
-	memcpy(copy, bytes, size_bytes);
-	err = sink->record(sink, copy, size_bytes);
-	free(copy);
-	return err;
-}
-
-#define assert_rejected(fixture, bytes, size)                                          \
-	do {                                                                           \
-		uint64_t rejected_ = decoder_rejected((fixture)->decoder);             \
-		size_t count_ = (fixture)->count;                                      \
-		assert_int_equal(feed(fixture, bytes, size), 0);                       \
-		assert_int_equal(decoder_rejected((fixture)->decoder), rejected_ + 1); \
-		assert_int_equal((fixture)->count, count_);                            \
-	} while (0)
-
-#define assert_accepted(fixture, bytes, size)                    \
-	do {                                                     \
-		size_t before_ = (fixture)->count;               \
-		assert_int_equal(feed(fixture, bytes, size), 0); \
-		assert_int_equal((fixture)->count, before_ + 1); \
-	} while (0)
-
-static const enum wire_kind kinds[] = { WIRE_ATTEMPT, WIRE_RANGE_BEGIN, WIRE_RANGE_END,
-					WIRE_SESSION, WIRE_PROBE,	WIRE_THREAD,
-					WIRE_CLOCK,   WIRE_LOSS,	WIRE_PROBES,
-					WIRE_STOP };
-
-/* A good record of each kind. */
-static union any_record good_record(enum wire_kind kind)
-{
-	union any_record record = { .header = { 0 } };
-
-	memset(&record, 0, sizeof(record));
-	if (kind == WIRE_ATTEMPT)
-		record.attempt = record_attempt(100, 7, 3, PHASE_WAIT, PHASE_WARMUP);
-	else if (kind == WIRE_RANGE_BEGIN)
-		record.range_begin = record_begin(100, 7, 0x7f00, "forward");
-	else if (kind == WIRE_SESSION)
-		record.session = record_session(100);
-	else if (kind == WIRE_STOP)
-		record.stop = record_stop(100, STOP_TIMEOUT);
-	else
-		record.header = record_header(kind, size_of_kind(kind), 7, 100);
-	return record;
-}
+#include "support/decode_fixture.h"
 
 static void good_records_of_every_kind_pass(void **state)
 {
@@ -145,10 +7,10 @@ static void good_records_of_every_kind_pass(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
-		union any_record record = good_record(kinds[i]);
+		union any_record record = good_record(kinds[i].kind);
 
 		assert_accepted(fixture, &record, record.header.size);
-		assert_int_equal(fixture->kind, kinds[i]);
+		assert_int_equal(fixture->kind, kinds[i].kind);
 		assert_memory_equal(&fixture->record, &record, record.header.size);
 	}
 	assert_int_equal(decoder_rejected(fixture->decoder), 0);
@@ -160,7 +22,7 @@ static void truncated_records_are_rejected(void **state)
 	size_t i, size_bytes;
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
-		union any_record record = good_record(kinds[i]);
+		union any_record record = good_record(kinds[i].kind);
 
 		for (size_bytes = 0; size_bytes < record.header.size; size_bytes++)
 			assert_rejected((struct fixture *)*state, &record, size_bytes);
@@ -174,10 +36,10 @@ static void a_size_of_its_own_that_is_wrong_is_rejected(void **state)
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
 		for (j = 0; j < COUNT_OF(sizes); j++) {
-			union any_record record = good_record(kinds[i]);
+			union any_record record = good_record(kinds[i].kind);
 
 			record.header.size = sizes[j];
-			assert_rejected((struct fixture *)*state, &record, size_of_kind(kinds[i]));
+			assert_rejected((struct fixture *)*state, &record, kinds[i].size_bytes);
 		}
 	}
 }
@@ -187,12 +49,9 @@ static void a_size_below_the_smallest_of_its_kind_is_rejected(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
-		union any_record record = good_record(kinds[i]);
-		size_t smallest = kinds[i] == WIRE_RANGE_BEGIN
-					  ? offsetof(struct wire_range_begin, name)
-					  : size_of_kind(kinds[i]);
+		union any_record record = good_record(kinds[i].kind);
 
-		record.header.size = (uint32_t)smallest - 1;
+		record.header.size = (uint32_t)kinds[i].smallest_bytes - 1;
 		assert_rejected((struct fixture *)*state, &record, sizeof(record));
 	}
 }
@@ -204,8 +63,8 @@ static void longer_records_of_a_later_version_pass(void **state)
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
 		unsigned char bytes[8192];
-		union any_record record = good_record(kinds[i]);
-		size_t own = size_of_kind(kinds[i]);
+		union any_record record = good_record(kinds[i].kind);
+		size_t own = kinds[i].size_bytes;
 
 		record.header.size = sizeof(bytes);
 		memset(bytes, 0xee, sizeof(bytes));
@@ -217,7 +76,7 @@ static void longer_records_of_a_later_version_pass(void **state)
 
 static void unknown_kinds_are_counted_and_dropped(void **state)
 {
-	static const uint16_t unknown[] = { 0, 5, 63, 200, 255, 0x4000, UINT16_MAX };
+	static const uint16_t unknown[] = { 0, 15, 63, 200, 255, 0x4000, UINT16_MAX };
 	struct fixture *fixture = *state;
 	size_t i;
 
@@ -255,6 +114,7 @@ static void unterminated_strings_are_ended(void **state)
 	memset(&record, 'x', sizeof(record));
 	record.header = record_header(WIRE_SESSION, sizeof(record.session), 0, 1);
 	record.session.abi = WIRE_ABI;
+	record.session.attached = ATTACHED_UNKNOWN;
 	assert_accepted(fixture, &record, sizeof(record.session));
 	assert_ended(session->session_id);
 	assert_ended(session->tool_version);
@@ -278,6 +138,15 @@ static void unterminated_strings_are_ended(void **state)
 	record.header = record_header(WIRE_THREAD, sizeof(record.thread), 7, 1);
 	assert_accepted(fixture, &record, sizeof(record.thread));
 	assert_ended(fixture->record.thread.name);
+
+	memset(&record, 'x', sizeof(record));
+	record.header = record_header(WIRE_OPERATOR, sizeof(record.operator_), 0, 1);
+	record.operator_.entry_site = 0;
+	record.operator_.exit_site = COST_KINDS;
+	record.operator_.domain = CALL_DRIVER;
+	assert_accepted(fixture, &record, sizeof(record.operator_));
+	assert_ended(fixture->record.operator_.name);
+	assert_ended(fixture->record.operator_.overload);
 }
 
 static void a_name_ends_where_its_size_says(void **state)
@@ -303,10 +172,14 @@ static void a_name_size_out_of_range_is_rejected(void **state)
 
 	for (i = 0; i < COUNT_OF(sizes); i++) {
 		struct wire_range_begin record = record_begin(1, 7, 1, "name");
+		struct wire_symbol symbol = record_symbol(SYMBOL_RTTI, 1, "name");
 
 		record.header.size = sizeof(record);
 		record.name_size = sizes[i];
 		assert_rejected((struct fixture *)*state, &record, sizeof(record));
+		symbol.header.size = sizeof(symbol);
+		symbol.name_size = sizes[i];
+		assert_rejected((struct fixture *)*state, &symbol, sizeof(symbol));
 	}
 }
 
@@ -359,6 +232,9 @@ static void enums_out_of_range_are_rejected(void **state)
 	assert_rejected(fixture, &stop, sizeof(stop));
 	session.abi = WIRE_ABI + 1;
 	assert_rejected(fixture, &session, sizeof(session));
+	session.abi = WIRE_ABI;
+	session.attached = ATTACHED_CNT;
+	assert_rejected(fixture, &session, sizeof(session));
 }
 
 static void times_out_of_range_are_rejected(void **state)
@@ -366,7 +242,7 @@ static void times_out_of_range_are_rejected(void **state)
 	size_t i;
 
 	for (i = 0; i < COUNT_OF(kinds); i++) {
-		union any_record record = good_record(kinds[i]);
+		union any_record record = good_record(kinds[i].kind);
 
 		record.header.time_ns = (1ULL << 62) + 1;
 		assert_rejected((struct fixture *)*state, &record, record.header.size);
@@ -408,6 +284,48 @@ static bool has_end(const char *text, size_t size_bytes)
 	return memchr(text, 0, size_bytes) != NULL;
 }
 
+static bool are_shapes_in_range(const struct wire_shapes *shapes)
+{
+	size_t i;
+
+	for (i = 0; i < shapes->count && i < SHAPES_ARGUMENTS_MAX; i++) {
+		if (shapes->arguments[i].kind >= ARGUMENT_CNT)
+			return false;
+	}
+	return shapes->count <= SHAPES_ARGUMENTS_MAX;
+}
+
+static bool is_call_in_range(enum wire_kind kind, const union any_record *record)
+{
+	uint32_t subject = record->header.subject;
+
+	switch (kind) {
+	case WIRE_FUNCTION_BEGIN:
+		return subject < FUNCTION_CNT;
+	case WIRE_SYMBOL:
+		return subject < SYMBOL_CNT && record->symbol.name_size < WIRE_NAME_BYTES &&
+		       !record->symbol.name[record->symbol.name_size];
+	case WIRE_SEQUENCE:
+		return subject < SEQUENCE_CNT;
+	case WIRE_MEMORY:
+		return subject < MEMORY_CNT;
+	case WIRE_SHAPES:
+		return are_shapes_in_range(&record->shapes);
+	case WIRE_OPERATOR:
+		return record->operator_.name[0] &&
+		       has_end(record->operator_.name, sizeof(record->operator_.name)) &&
+		       has_end(record->operator_.overload, sizeof(record->operator_.overload)) &&
+		       record->operator_.entry_site <= COST_KINDS &&
+		       record->operator_.exit_site <= COST_KINDS;
+	case WIRE_MODE:
+		return record->mode.mode < MODE_CNT;
+	case WIRE_COST:
+		return record->cost.hit_ns[0] <= 1000000000;
+	default:
+		return size_of_kind(kind) != 0; /* the size is all */
+	}
+}
+
 static bool is_in_range(enum wire_kind kind, const union any_record *record)
 {
 	const struct wire_attempt *attempt = &record->attempt;
@@ -423,7 +341,7 @@ static bool is_in_range(enum wire_kind kind, const union any_record *record)
 		       !record->range_begin.name[record->range_begin.name_size] &&
 		       record->range_begin.range <= RANGE_REGION;
 	case WIRE_SESSION:
-		return record->session.abi == WIRE_ABI &&
+		return record->session.abi == WIRE_ABI && record->session.attached < ATTACHED_CNT &&
 		       has_end(record->session.job.command_line, WIRE_TEXT_BYTES);
 	case WIRE_THREAD:
 		return has_end(record->thread.name, sizeof(record->thread.name));
@@ -433,8 +351,16 @@ static bool is_in_range(enum wire_kind kind, const union any_record *record)
 		return is_sane_offset(record->clock.real_offset_ns);
 	case WIRE_STOP:
 		return record->stop.reason > STOP_NONE && record->stop.reason < STOP_CNT;
+	case WIRE_HOLE:
+		return record->hole.last_ns >= record->header.time_ns &&
+		       record->hole.last_ns <= 1ULL << 62;
+	case WIRE_AGENT: /* who reads the batch checks it */
+		return true;
+	case WIRE_DEVICE:
+		return record->device.watch < DEVICE_WATCH_CNT &&
+		       has_end(record->device.reason, sizeof(record->device.reason));
 	default:
-		return kind == WIRE_RANGE_END || kind == WIRE_LOSS || kind == WIRE_PROBES;
+		return is_call_in_range(kind, record);
 	}
 }
 
@@ -463,7 +389,7 @@ static void no_mutation_passes_what_is_out_of_range(void **state)
 	int round;
 
 	for (round = 0; round < 100000; round++) {
-		union any_record record = good_record(kinds[round % COUNT_OF(kinds)]);
+		union any_record record = good_record(kinds[round % COUNT_OF(kinds)].kind);
 		size_t before = fixture->count;
 		size_t size_bytes = mutate(&record, &random);
 
@@ -476,7 +402,7 @@ static void no_mutation_passes_what_is_out_of_range(void **state)
 	assert_true(decoder_unknown_kinds(fixture->decoder) > 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, decode_setup, decode_teardown)
 
 int main(void)
 {

@@ -25,6 +25,7 @@ enum {
 	SECTION_SYMTAB,
 	SECTION_STRINGS,
 	SECTION_DYNSYM,
+	SECTION_DATA,
 	SECTION_CNT
 };
 enum {
@@ -123,6 +124,9 @@ static struct tiny make_tiny(void)
 		     sizeof(tiny.strings));
 	fill_section(&tiny.sections[SECTION_DYNSYM], SHT_DYNSYM, offsetof(struct tiny, dynsym),
 		     sizeof(tiny.dynsym));
+	fill_section(&tiny.sections[SECTION_DATA], SHT_PROGBITS, offsetof(struct tiny, strings),
+		     sizeof(tiny.strings));
+	tiny.sections[SECTION_DATA].sh_flags = SHF_ALLOC;
 	return tiny;
 }
 
@@ -143,9 +147,10 @@ static int file_of(const void *bytes, size_t size_bytes)
 
 struct seen {
 	size_t cnt;
-	size_t stop_at;	   /* 0: never */
-	size_t name_bytes; /* every byte of every name was read */
-	struct elf_symbol symbols[8];
+	size_t stop_at;		      /* 0: never */
+	size_t name_bytes;	      /* every byte of every name was read */
+	struct elf_symbol symbols[8]; /* names are gone when the image is */
+	size_t lengths[8];	      /* of the names */
 };
 
 static int note(void *context, const struct elf_symbol *symbol)
@@ -153,16 +158,42 @@ static int note(void *context, const struct elf_symbol *symbol)
 	struct seen *seen = context;
 
 	seen->name_bytes += strlen(symbol->name);
-	if (seen->cnt < sizeof(seen->symbols) / sizeof(seen->symbols[0]))
+	if (seen->cnt < sizeof(seen->symbols) / sizeof(seen->symbols[0])) {
 		seen->symbols[seen->cnt] = *symbol;
+		seen->lengths[seen->cnt] = strlen(symbol->name);
+	}
 	seen->cnt++;
 	return seen->cnt == seen->stop_at ? -EINTR : 0;
+}
+
+struct data {
+	const uint8_t *bytes; /* the last section's */
+	uint64_t size_bytes;
+	size_t cnt;
+	uint64_t total_bytes;
+	unsigned int sum; /* every byte was read */
+	int answer;
+};
+
+static int note_data(void *context, const uint8_t *bytes, uint64_t size_bytes)
+{
+	struct data *data = context;
+	uint64_t i;
+
+	for (i = 0; i < size_bytes; i++)
+		data->sum += bytes[i];
+	data->bytes = bytes;
+	data->size_bytes = size_bytes;
+	data->total_bytes += size_bytes;
+	data->cnt++;
+	return data->answer;
 }
 
 /* Opens the bytes, goes through all that can be asked and closes. Returns what open returned. */
 static int walk(const void *bytes, size_t size_bytes, struct seen *seen)
 {
 	struct elf_image *image;
+	struct data data = { 0 };
 	const uint8_t *code;
 	uint64_t offset;
 	size_t i;
@@ -182,6 +213,8 @@ static int walk(const void *bytes, size_t size_bytes, struct seen *seen)
 			if (!elf_image_file_offset(image, seen->symbols[i].address, &offset))
 				assert_true(offset < size_bytes);
 		}
+		assert_int_equal(elf_image_each_read_only_data(image, note_data, &data), 0);
+		assert_true(data.total_bytes <= size_bytes);
 		elf_image_free(image);
 	}
 	close(fd);
@@ -225,6 +258,130 @@ static void the_pass_stops_when_the_callback_says_so(void **state)
 	close(fd);
 }
 
+static void names_end_by_the_last_nul_of_their_section(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct seen seen;
+
+	(void)state;
+	/* nothing is terminated but "call" */
+	memset(tiny.strings + 6, 'x', sizeof(tiny.strings) - 6);
+	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), 0);
+	assert_int_equal(seen.cnt, 2);
+	assert_int_equal(seen.lengths[0], strlen("call"));
+	assert_int_equal(seen.lengths[1], strlen("call"));
+
+	tiny.sections[SECTION_STRINGS].sh_size = 5; /* less its NUL */
+	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), 0);
+	assert_int_equal(seen.cnt, 0);
+	tiny.sections[SECTION_STRINGS].sh_size = 0;
+	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), 0);
+	assert_int_equal(seen.cnt, 0);
+}
+
+/* Names that lie over one another would each be read to their common end. */
+static void names_that_are_too_long_are_passed_over(void **state)
+{
+	static struct {
+		struct tiny tiny;
+		char strings[ELF_NAME_BYTES_MAX + 2];
+	} file;
+	struct seen seen;
+
+	(void)state;
+	file.tiny = make_tiny();
+	memset(file.strings + 1, 'x', ELF_NAME_BYTES_MAX);
+	fill_section(&file.tiny.sections[SECTION_STRINGS], SHT_STRTAB, sizeof(file.tiny),
+		     sizeof(file.strings));
+	file.tiny.symtab[SYMBOL_CALL].st_name = 2; /* of the greatest length */
+	file.tiny.symtab[SYMBOL_COLD].st_name = 1;
+	file.tiny.dynsym[1].st_name = 1;
+	assert_int_equal(walk(&file, sizeof(file), &seen), 0);
+	assert_int_equal(seen.cnt, 1);
+	assert_int_equal(seen.lengths[0], ELF_NAME_BYTES_MAX - 1);
+}
+
+static void compressed_tables_are_passed_over(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct seen seen;
+
+	(void)state;
+	tiny.sections[SECTION_SYMTAB].sh_flags = SHF_COMPRESSED;
+	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), 0);
+	assert_int_equal(seen.cnt, 1);
+	tiny.sections[SECTION_STRINGS].sh_flags = SHF_COMPRESSED;
+	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), 0);
+	assert_int_equal(seen.cnt, 0);
+}
+
+/* The tiny file with a hole behind it, which holds a table or data of this size. */
+static int file_with_hole(struct tiny *tiny, Elf64_Shdr *section, uint64_t size_bytes)
+{
+	int fd;
+
+	section->sh_offset = sizeof(*tiny);
+	section->sh_size = size_bytes;
+	fd = file_of(tiny, sizeof(*tiny));
+	assert_int_equal(ftruncate(fd, (off_t)(sizeof(*tiny) + size_bytes)), 0);
+	return fd;
+}
+
+#define SYMBOLS_MAX ((size_t)4 << 20)
+#define DATA_MAX ((uint64_t)512 << 20)
+
+static void a_table_of_any_size_is_read_to_a_bound(void **state)
+{
+	struct tiny tiny = make_tiny();
+	Elf64_Sym symbol = tiny.symtab[SYMBOL_CALL];
+	struct elf_image *image;
+	struct seen seen = { 0 };
+	int fd = file_with_hole(&tiny, &tiny.sections[SECTION_SYMTAB],
+				2 * SYMBOLS_MAX * sizeof(symbol));
+
+	(void)state;
+	assert_int_equal(pwrite(fd, &symbol, sizeof(symbol),
+				(off_t)(sizeof(tiny) + (SYMBOLS_MAX - 1) * sizeof(symbol))),
+			 sizeof(symbol));
+	assert_int_equal(pwrite(fd, &symbol, sizeof(symbol),
+				(off_t)(sizeof(tiny) + SYMBOLS_MAX * sizeof(symbol))),
+			 sizeof(symbol));
+	assert_int_equal(elf_image_open(&image, fd), 0);
+	assert_int_equal(elf_image_each_function(image, note, &seen), 0);
+	assert_int_equal(seen.cnt, 2); /* one of .symtab, one of .dynsym */
+	elf_image_free(image);
+	close(fd);
+}
+
+static int count_data(void *context, const uint8_t *bytes, uint64_t size_bytes)
+{
+	struct data *data = context;
+
+	(void)bytes;
+	data->total_bytes += size_bytes;
+	return 0;
+}
+
+static void read_only_data_of_any_size_is_given_out_to_a_bound(void **state)
+{
+	static const uint64_t sizes[][2] = { { DATA_MAX, DATA_MAX }, { DATA_MAX + 1, 0 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct tiny tiny = make_tiny();
+		struct data data = { 0 };
+		struct elf_image *image;
+		int fd = file_with_hole(&tiny, &tiny.sections[SECTION_DATA], sizes[i][0]);
+
+		assert_int_equal(elf_image_open(&image, fd), 0);
+		assert_int_equal(elf_image_each_read_only_data(image, count_data, &data), 0);
+		assert_int_equal(data.total_bytes, sizes[i][1]);
+		elf_image_free(image);
+		close(fd);
+	}
+}
+
 static void addresses_become_offsets_in_executable_segments_only(void **state)
 {
 	struct tiny tiny = make_tiny();
@@ -266,6 +423,108 @@ static void code_is_given_out_only_when_all_of_it_is_there(void **state)
 	close(fd);
 }
 
+static void words_are_read_from_any_segment(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct elf_image *image;
+	uint64_t word = 42, want;
+	int fd = file_of(&tiny, sizeof(tiny));
+
+	(void)state;
+	assert_int_equal(elf_image_open(&image, fd), 0);
+	memcpy(&want, (const char *)tiny.symtab + 8, sizeof(want));
+	assert_int_equal(elf_image_word(image, 2 * BASE + 8, &word), 0);
+	assert_int_equal(word, want);
+	memcpy(&want, tiny.code, sizeof(want));
+	assert_int_equal(elf_image_word(image, CODE_ADDRESS, &word), 0);
+	assert_int_equal(word, want);
+	word = 42;
+	assert_int_equal(elf_image_word(image, 2 * BASE + 9, &word), -ENOENT);
+	assert_int_equal(elf_image_word(image, 2 * BASE - 1, &word), -ENOENT);
+	assert_int_equal(elf_image_word(image, CODE_ADDRESS + 32, &word), -ENOENT);
+	assert_int_equal(elf_image_word(image, UINT64_MAX, &word), -ENOENT);
+	assert_int_equal(word, 42);
+	elf_image_free(image);
+	close(fd);
+}
+
+/* What elf_image_each_read_only_data() returns for the file; data is what it saw. */
+static int data_of(const struct tiny *tiny, struct data *data)
+{
+	struct elf_image *image;
+	int fd = file_of(tiny, sizeof(*tiny));
+	int ret;
+
+	assert_int_equal(elf_image_open(&image, fd), 0);
+	ret = elf_image_each_read_only_data(image, note_data, data);
+	if (data->cnt && data->size_bytes == sizeof(tiny->strings))
+		assert_memory_equal(data->bytes, tiny->strings, sizeof(tiny->strings));
+	elf_image_free(image);
+	close(fd);
+	return ret;
+}
+
+static void read_only_data_is_what_is_loaded_and_neither_written_nor_run(void **state)
+{
+	static const uint64_t flags[] = { 0, SHF_ALLOC | SHF_WRITE, SHF_ALLOC | SHF_EXECINSTR,
+					  SHF_ALLOC | SHF_COMPRESSED };
+	struct tiny tiny = make_tiny();
+	struct data data = { 0 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 1);
+	assert_int_equal(data.size_bytes, sizeof(tiny.strings));
+
+	data = (struct data){ .answer = 7 };
+	assert_int_equal(data_of(&tiny, &data), 7);
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		data = (struct data){ 0 };
+		tiny.sections[SECTION_DATA].sh_flags = flags[i];
+		assert_int_equal(data_of(&tiny, &data), 0);
+		assert_int_equal(data.cnt, 0);
+	}
+	tiny.sections[SECTION_DATA].sh_flags = SHF_ALLOC;
+	tiny.sections[SECTION_DATA].sh_type = SHT_NOBITS;
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 0);
+}
+
+static void read_only_data_beyond_the_file_is_passed_over(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct data data = { 0 };
+
+	(void)state;
+	tiny.sections[SECTION_DATA].sh_size = sizeof(tiny);
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 0);
+	tiny.sections[SECTION_DATA].sh_offset = UINT64_MAX - 4;
+	tiny.sections[SECTION_DATA].sh_size = 8;
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 0);
+}
+
+/* A file of a thousand sections that are each the whole file would be read a thousand times. */
+static void read_only_data_is_never_more_than_the_file(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct data data = { 0 };
+
+	(void)state;
+	tiny.sections[SECTION_DYNSYM] = tiny.sections[SECTION_DATA];
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 2);
+
+	data = (struct data){ 0 };
+	tiny.sections[SECTION_DYNSYM].sh_offset = 0;
+	tiny.sections[SECTION_DYNSYM].sh_size = sizeof(tiny) - sizeof(tiny.strings) + 1;
+	assert_int_equal(data_of(&tiny, &data), 0);
+	assert_int_equal(data.cnt, 1);
+}
+
 static void files_that_are_no_x86_64_elf_are_refused(void **state)
 {
 	struct tiny tiny;
@@ -286,6 +545,26 @@ static void files_that_are_no_x86_64_elf_are_refused(void **state)
 	tiny = make_tiny();
 	tiny.header.e_ident[EI_DATA] = ELFDATA2MSB;
 	assert_int_equal(walk(&tiny, sizeof(tiny), &seen), -ENOEXEC);
+}
+
+/* libelf would allocate 300 bytes for each. */
+static void more_sections_than_the_header_can_count_are_refused(void **state)
+{
+	struct tiny tiny = make_tiny();
+	struct elf_image *image;
+	int fd;
+
+	(void)state;
+	tiny.header.e_shnum = 0;
+	fd = file_with_hole(&tiny, &tiny.sections[SECTION_NULL], (uint64_t)1 << 30);
+	assert_int_equal(elf_image_open(&image, fd), -ENOEXEC);
+	close(fd);
+	/* a file without sections has segments all the same */
+	tiny.header.e_shoff = 0;
+	fd = file_of(&tiny, sizeof(tiny));
+	assert_int_equal(elf_image_open(&image, fd), 0);
+	elf_image_free(image);
+	close(fd);
 }
 
 static void what_is_no_file_is_refused(void **state)
@@ -377,6 +656,7 @@ static void a_segment_beyond_the_file_holds_no_code(void **state)
 		assert_int_equal(elf_image_open(&image, fd), 0);
 		assert_int_equal(elf_image_file_offset(image, cases[i].address, &offset), -ENOENT);
 		assert_null(elf_image_code(image, cases[i].address, 1));
+		assert_int_equal(elf_image_word(image, cases[i].address, &offset), -ENOENT);
 		elf_image_free(image);
 		close(fd);
 	}
@@ -495,9 +775,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_both_tables_are_reported_in_order),
 		cmocka_unit_test(the_pass_stops_when_the_callback_says_so),
+		cmocka_unit_test(names_end_by_the_last_nul_of_their_section),
+		cmocka_unit_test(names_that_are_too_long_are_passed_over),
+		cmocka_unit_test(compressed_tables_are_passed_over),
+		cmocka_unit_test(a_table_of_any_size_is_read_to_a_bound),
+		cmocka_unit_test(read_only_data_of_any_size_is_given_out_to_a_bound),
 		cmocka_unit_test(addresses_become_offsets_in_executable_segments_only),
 		cmocka_unit_test(code_is_given_out_only_when_all_of_it_is_there),
+		cmocka_unit_test(words_are_read_from_any_segment),
+		cmocka_unit_test(read_only_data_is_what_is_loaded_and_neither_written_nor_run),
+		cmocka_unit_test(read_only_data_beyond_the_file_is_passed_over),
+		cmocka_unit_test(read_only_data_is_never_more_than_the_file),
 		cmocka_unit_test(files_that_are_no_x86_64_elf_are_refused),
+		cmocka_unit_test(more_sections_than_the_header_can_count_are_refused),
 		cmocka_unit_test(what_is_no_file_is_refused),
 		cmocka_unit_test(a_damaged_table_is_passed_over),
 		cmocka_unit_test(a_name_outside_of_the_strings_or_without_an_end_is_passed_over),

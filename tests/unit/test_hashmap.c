@@ -2,13 +2,17 @@
  * wrong. */
 #include "support/test.h"
 
+#include <time.h>
+
 #include "base/hashmap.h"
 
 static int setup(void **state)
 {
+	/* Then a key's slot is that of its lowest bits. */
+	static const struct hash_seed seed = { 0, 1 };
 	struct hashmap *map = NULL;
 
-	if (hashmap_new(&map))
+	if (hashmap_new_seeded(&map, &seed))
 		return -1;
 	*state = map;
 	return 0;
@@ -56,25 +60,18 @@ static void the_extreme_keys_are_keys(void **state)
 
 static void many_values_are_all_there(void **state)
 {
-	struct hashmap *map = *state;
+	struct hashmap *map;
 	uint64_t key;
 
+	(void)state;
+	assert_int_equal(hashmap_new(&map), 0);
 	for (key = 0; key < 50000; key++)
 		assert_int_equal(hashmap_put(map, key * 64, value_of(key), NULL), 0);
 	assert_int_equal(hashmap_count(map), 50000);
 	for (key = 0; key < 50000; key++)
 		assert_ptr_equal(hashmap_get(map, key * 64), value_of(key));
 	assert_null(hashmap_get(map, 1));
-}
-
-/* The mixing of hashmap.c: if that changes, the keys collide less and the test still holds. */
-static uint64_t mix(uint64_t key)
-{
-	key ^= key >> 30;
-	key *= 0xbf58476d1ce4e5b9ULL;
-	key ^= key >> 27;
-	key *= 0x94d049bb133111ebULL;
-	return key ^ key >> 31;
+	hashmap_free(map);
 }
 
 #define COLLIDING 24
@@ -86,7 +83,7 @@ static void colliding_keys(uint64_t keys[COLLIDING])
 	uint64_t key;
 
 	for (key = 1; count < COLLIDING; key++) {
-		if ((mix(key) & 63) >= 62)
+		if ((key & 63) >= 62)
 			keys[count++] = key;
 	}
 }
@@ -128,6 +125,52 @@ static void colliding_values_are_removed_one_by_one(void **state)
 }
 
 #define MODEL_KEYS 400
+
+static clock_t time_of(uint64_t (*key_of)(uint64_t index))
+{
+	struct hashmap *map;
+	clock_t start = clock();
+	uint64_t i;
+
+	assert_int_equal(hashmap_new(&map), 0);
+	for (i = 1; i <= 40000; i++)
+		assert_int_equal(hashmap_put(map, key_of(i), &map, NULL), 0);
+	hashmap_free(map);
+	return clock() - start;
+}
+
+static uint64_t an_address(uint64_t index)
+{
+	return 0x7f0000000000 + index * 64;
+}
+
+static uint64_t high_bits(uint64_t index)
+{
+	return index << 40;
+}
+
+/* Without a seed the map once folded a key in two, multiplied it by the golden ratio and folded it
+ * again: from there backward. */
+static uint64_t unmixed(uint64_t index)
+{
+	uint64_t inverse = 1, key = index << 32;
+	int i;
+
+	for (i = 0; i < 6; i++) /* of the factor, modulo 2^64: each round doubles the right bits */
+		inverse *= 2 - 0x9e3779b97f4a7c15ULL * inverse;
+	key = (key ^ key >> 32) * inverse;
+	return key ^ key >> 32;
+}
+
+/* Each of them would walk past all before it. */
+static void keys_cannot_be_made_to_collide(void **state)
+{
+	clock_t honest = time_of(an_address) + 1000;
+
+	(void)state;
+	assert_true(time_of(high_bits) < 20 * honest);
+	assert_true(time_of(unmixed) < 20 * honest);
+}
 
 static void random_use_agrees_with_a_model(void **state)
 {
@@ -188,11 +231,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_value_is_found_replaced_and_removed),
 		TEST(the_extreme_keys_are_keys),
-		TEST(many_values_are_all_there),
+		cmocka_unit_test(many_values_are_all_there),
 		TEST(removal_keeps_what_collided),
 		TEST(colliding_values_are_removed_one_by_one),
 		TEST(random_use_agrees_with_a_model),
 		TEST(a_cleared_map_is_empty_and_usable),
+		cmocka_unit_test(keys_cannot_be_made_to_collide),
 		cmocka_unit_test(freeing_nothing_is_legal),
 	};
 

@@ -311,6 +311,111 @@ static void containers_past_the_limit_are_an_error(void **state)
 	assert_int_equal(json_finish(&fixture->json), -EOVERFLOW);
 }
 
+/* Eight bytes are looked at together: one that needs an escape may stand anywhere among them. */
+static void an_escape_is_found_wherever_it_stands(void **state)
+{
+	static const char *const unusual[] = { "\"", "\\", "\x01", "\x1f", "\x7f", "\x80", "\xff" };
+	size_t length, at, i;
+
+	(void)state;
+	for (length = 1; length <= 20; length++) {
+		for (at = 0; at < length; at++) {
+			for (i = 0; i < COUNT_OF(unusual); i++) {
+				char text[32];
+				struct memory_sink memory;
+				struct json json;
+
+				memset(text, 'x', length);
+				text[length] = 0;
+				text[at] = unusual[i][0];
+				memory_sink_init(&memory);
+				json_init(&json, &memory.sink, 0);
+				json_string(&json, NULL, text);
+				assert_int_equal(json_finish(&json), 0);
+				assert_row(i, memory.bytes[1 + at] == '\\');
+				assert_row(i, memory.bytes[memory.size_bytes - 2] == '"');
+				memory_sink_fini(&memory);
+			}
+		}
+	}
+}
+
+static void numbers_are_those_of_printf(void **state)
+{
+	uint64_t random = 1;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 10000; i++) {
+		uint64_t value = random_next(&random) >> (i % 64);
+		char expected[96];
+		struct memory_sink memory;
+		struct json json;
+
+		memory_sink_init(&memory);
+		json_init(&json, &memory.sink, 0);
+		json_array_begin(&json, NULL);
+		json_uint(&json, NULL, value);
+		json_int(&json, NULL, (int64_t)value);
+		json_int(&json, NULL, -(int64_t)(value >> 1));
+		json_array_end(&json);
+		assert_int_equal(json_finish(&json), 0);
+		snprintf(expected, sizeof(expected), "[%llu, %lld, %lld]\n",
+			 (unsigned long long)value, (long long)value, -(long long)(value >> 1));
+		assert_string_equal(memory_sink_text(&memory), expected);
+		memory_sink_fini(&memory);
+	}
+}
+
+/* Whatever the sizes of the parts, nothing is lost or changed between them. */
+static void parts_larger_than_the_buffer_are_whole(void **state)
+{
+	static const size_t sizes[] = { 1, JSON_BUFFER_BYTES - 5, JSON_BUFFER_BYTES,
+					3 * JSON_BUFFER_BYTES, 7 };
+	struct fixture *fixture = *state;
+	char *text = calloc(1, 3 * JSON_BUFFER_BYTES + 1);
+	const cJSON *item;
+	cJSON *parsed;
+	size_t i;
+
+	assert_non_null(text);
+	json_array_begin(&fixture->json, NULL);
+	for (i = 0; i < COUNT_OF(sizes); i++) {
+		memset(text, (int)('a' + i), sizes[i]);
+		text[sizes[i]] = 0;
+		json_string(&fixture->json, NULL, text);
+	}
+	json_array_end(&fixture->json);
+	assert_int_equal(json_finish(&fixture->json), 0);
+	parsed = cJSON_ParseWithOpts(memory_sink_text(&fixture->memory), NULL, true);
+	assert_non_null(parsed);
+	i = 0;
+	cJSON_ArrayForEach(item, parsed)
+	{
+		const char *string = cJSON_GetStringValue(item);
+
+		assert_row(i, strlen(string) == sizes[i]);
+		assert_row(i, strspn(string, (char[]){ (char)('a' + i), 0 }) == sizes[i]);
+		i++;
+	}
+	assert_int_equal(i, COUNT_OF(sizes));
+	cJSON_Delete(parsed);
+	free(text);
+}
+
+/* So that a reader of a file that grows sees what there is. */
+static void flushed_bytes_are_with_the_sink(void **state)
+{
+	struct fixture *fixture = *state;
+
+	json_array_begin(&fixture->json, NULL);
+	assert_int_equal(fixture->memory.size_bytes, 0);
+	assert_int_equal(json_flush(&fixture->json), 0);
+	assert_string_equal(memory_sink_text(&fixture->memory), "[");
+	json_array_end(&fixture->json);
+	assert_written(fixture, "[]\n");
+}
+
 static void the_error_of_the_sink_is_kept(void **state)
 {
 	struct memory_sink memory;
@@ -321,7 +426,7 @@ static void the_error_of_the_sink_is_kept(void **state)
 	json_init(&json, &memory.sink, 0);
 	json_array_begin(&json, NULL);
 	json_string(&json, NULL, "longer than four");
-	assert_int_equal(json.err, -ENOSPC);
+	assert_int_equal(json_flush(&json), -ENOSPC);
 	memory.limit_bytes = 1000; /* there is room again, but a part is missing by now */
 	json_int(&json, NULL, 1);
 	json_array_end(&json);
@@ -351,6 +456,10 @@ int main(void)
 		TEST(an_end_without_a_beginning_is_an_error),
 		TEST(containers_nest_to_the_limit),
 		TEST(containers_past_the_limit_are_an_error),
+		TEST(an_escape_is_found_wherever_it_stands),
+		TEST(numbers_are_those_of_printf),
+		TEST(parts_larger_than_the_buffer_are_whole),
+		TEST(flushed_bytes_are_with_the_sink),
 		TEST(the_error_of_the_sink_is_kept),
 	};
 

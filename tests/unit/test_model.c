@@ -89,13 +89,14 @@ static void values_outside_have_no_spelling_of_their_own(void **state)
 	assert_string_equal(loss(LOSS_CAUSE_CNT), "unknown");
 }
 
-static void cut_names_are_no_lost_data(void **state)
+static void details_of_a_call_are_no_lost_data(void **state)
 {
 	unsigned int cause;
 
 	(void)state;
 	for (cause = 0; cause < LOSS_CAUSE_CNT; cause++) {
-		bool is_note = cause == LOSS_NAME_TRUNCATED || cause == LOSS_NAME_UNREADABLE;
+		bool is_note = cause == LOSS_NAME_TRUNCATED || cause == LOSS_NAME_UNREADABLE ||
+			       cause == LOSS_ARGUMENT_UNREADABLE;
 		struct summary summary = { .loss = { 0 } };
 
 		assert_false(summary_has_lost_data(&summary));
@@ -105,13 +106,89 @@ static void cut_names_are_no_lost_data(void **state)
 	}
 }
 
+static void memory_adds_up_by_device(void **state)
+{
+	const struct memory_event events[] = {
+		{ .size_bytes = 4096, .device_type = WIRE_DEVICE_CPU },
+		{ .size_bytes = -1024, .device_type = WIRE_DEVICE_CPU },
+		{ .size_bytes = 512, .device_type = 1 },
+		{ .size_bytes = 1 << 20, .is_out_of_memory = true },
+		{ .size_bytes = INT64_MAX, .device_type = 1 }, /* no such size, and no trap */
+	};
+	struct summary summary = { .memory_events = 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT_OF(events); i++)
+		summary_add_memory(&summary, &events[i]);
+	assert_int_equal(summary.memory_events, 5);
+	assert_int_equal(summary.net_bytes[SPAN_CPU], 3072);
+	assert_true(summary.net_bytes[SPAN_GPU] < 0);
+}
+
+static void memory_that_was_recorded_is_known(void **state)
+{
+	struct wire_session session = { .plan = { .activities = ACTIVITY_RANGES } };
+	struct mode_row modes[] = { { .subject = MODE_SUBJECT_MEMORY, .mode = MODE_EXACT },
+				    { .subject = MODE_SUBJECT_MEMORY, .mode = MODE_OFF } };
+	struct summary summary = { .session = &session, .modes = modes };
+
+	(void)state;
+	assert_false(summary_has_memory(&summary));
+	session.plan.activities |= ACTIVITY_MEMORY;
+	assert_true(summary_has_memory(&summary)); /* none was allocated: that is an answer */
+	summary.mode_count = 1;
+	assert_true(summary_has_memory(&summary));
+	summary.mode_count = 2; /* the last one counts */
+	assert_int_equal(summary_mode(&summary, MODE_SUBJECT_MEMORY)->mode, MODE_OFF);
+	assert_null(summary_mode(&summary, MODE_SUBJECT_NODES));
+	assert_false(summary_has_memory(&summary));
+	summary.old_frees = 1;
+	assert_true(summary_has_memory(&summary));
+}
+
+static void device_memory_is_that_of_a_row(void **state)
+{
+	struct op_row rows[] = { { .self_bytes = { 1, -1 } }, { .self_bytes = { 0, 0 } } };
+	struct summary summary = { .rows = rows, .row_count = COUNT_OF(rows) };
+
+	(void)state;
+	assert_false(summary_has_device_memory(&summary));
+	rows[1].self_bytes[SPAN_GPU] = 1;
+	assert_true(summary_has_device_memory(&summary));
+}
+
+static void shapes_are_missed_where_they_are_needed(void **state)
+{
+	struct table_options table = { .sort_by = SORT_COUNT };
+	struct summary summary = { .table = NULL };
+
+	(void)state;
+	assert_int_equal(summary_table(&summary)->sort_by, SORT_SELF_CPU_TIME);
+	assert_false(summary_lacks_shapes(&summary));
+	summary.table = &table;
+	assert_ptr_equal(summary_table(&summary), &table);
+	assert_false(summary_lacks_shapes(&summary));
+	table.group_by_shape = true;
+	assert_true(summary_lacks_shapes(&summary));
+	summary.has_shapes = true;
+	assert_false(summary_lacks_shapes(&summary));
+	table = (struct table_options){ .with_flops = true };
+	summary.has_shapes = false;
+	assert_true(summary_lacks_shapes(&summary));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_value_has_its_own_spelling),
 		cmocka_unit_test(the_spellings_stay),
 		cmocka_unit_test(values_outside_have_no_spelling_of_their_own),
-		cmocka_unit_test(cut_names_are_no_lost_data),
+		cmocka_unit_test(details_of_a_call_are_no_lost_data),
+		cmocka_unit_test(memory_adds_up_by_device),
+		cmocka_unit_test(memory_that_was_recorded_is_known),
+		cmocka_unit_test(device_memory_is_that_of_a_row),
+		cmocka_unit_test(shapes_are_missed_where_they_are_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/log.h"
 #include "output/out_dir.h"
@@ -15,8 +16,7 @@ static int open_dir(struct out_dir **dir, const char *parent, const char *name)
 {
 	char path[TEMPORARY_PATH_BYTES];
 
-	return out_dir_open(dir, temporary_dir_path(path, parent, name), (uid_t)-1, (gid_t)-1,
-			    never);
+	return out_dir_open(dir, temporary_dir_path(path, parent, name), never);
 }
 
 static int write_file(struct out_dir *dir, const char *name, const char *text)
@@ -279,9 +279,7 @@ static void a_cancelled_file_is_not_there(void **state)
 	struct out_file *large = NULL, *small = NULL;
 	char path[TEMPORARY_PATH_BYTES];
 
-	assert_int_equal(out_dir_open(&dir, temporary_dir_path(path, *state, "out"), (uid_t)-1,
-				      (gid_t)-1, cancel),
-			 0);
+	assert_int_equal(out_dir_open(&dir, temporary_dir_path(path, *state, "out"), cancel), 0);
 	assert_int_equal(write_file(dir, "steps.csv", "earlier"), 0);
 	assert_int_equal(out_file_new(&large, dir, "trace"), 0);
 	assert_int_equal(out_file_new(&small, dir, "steps.csv"), 0);
@@ -391,6 +389,210 @@ static void removing_leaves_a_directory_that_was_there(void **state)
 	assert_int_equal(count_entries(*state, "out"), 0);
 }
 
+/* What follows is done by who owns the directory, while we write. */
+
+/* An output directory that others may write to. */
+static struct out_dir *open_shared(const char *parent)
+{
+	struct out_dir *dir = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(mkdir(temporary_dir_path(path, parent, "out"), 0755), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+	assert_int_equal(open_dir(&dir, parent, "out"), 0);
+	return dir;
+}
+
+static nlink_t count_names(const char *parent, const char *name)
+{
+	char path[TEMPORARY_PATH_BYTES];
+	struct stat stat_buffer;
+
+	assert_int_equal(lstat(temporary_dir_path(path, parent, name), &stat_buffer), 0);
+	return stat_buffer.st_nlink;
+}
+
+static void move(const char *parent, const char *from, const char *to)
+{
+	char from_path[TEMPORARY_PATH_BYTES], to_path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(rename(temporary_dir_path(from_path, parent, from),
+				temporary_dir_path(to_path, parent, to)),
+			 0);
+}
+
+static void put_link(const char *parent, const char *name, const char *target)
+{
+	char path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(symlink(target, temporary_dir_path(path, parent, name)), 0);
+}
+
+static void files_go_where_the_directory_went(void **state)
+{
+	struct out_dir *dir = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(open_dir(&dir, *state, "out"), 0);
+	mkdir(temporary_dir_path(path, *state, "elsewhere"), 0755);
+	move(*state, "out", "moved");
+	put_link(*state, "out", "elsewhere");
+	assert_int_equal(write_file(dir, "trace.json.gz", "packed"), 0);
+	assert_int_equal(out_dir_link(dir, "trace.json.gz", "trace", "name"), 0);
+	assert_content(*state, "moved/trace.json.gz", "packed");
+	assert_content(*state, "moved/trace/name", "packed");
+	assert_int_equal(count_entries(*state, "elsewhere"), 0);
+	out_dir_remove(dir);
+	out_dir_free(dir);
+	assert_int_equal(count_entries(*state, "moved"), 0);
+	assert_true(temporary_dir_has(*state, "out")); /* neither the link nor where it leads */
+}
+
+static void another_directory_in_its_place_is_left(void **state)
+{
+	struct out_dir *dir = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(open_dir(&dir, *state, "out"), 0);
+	move(*state, "out", "moved");
+	mkdir(temporary_dir_path(path, *state, "out"), 0755);
+	out_dir_remove(dir);
+	out_dir_free(dir);
+	assert_true(temporary_dir_has(*state, "out"));
+}
+
+static void removing_goes_through_no_link(void **state)
+{
+	struct out_dir *dir = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+
+	assert_int_equal(open_dir(&dir, *state, "out"), 0);
+	assert_int_equal(write_file(dir, "trace.json.gz", "packed"), 0);
+	assert_int_equal(out_dir_link(dir, "trace.json.gz", "trace", "name"), 0);
+	mkdir(temporary_dir_path(path, *state, "elsewhere"), 0755);
+	temporary_dir_write(*state, "elsewhere/name", "kept");
+	move(*state, "out/trace", "out/moved");
+	put_link(*state, "out/trace", "../elsewhere");
+	out_dir_remove(dir);
+	out_dir_free(dir);
+	assert_content(*state, "elsewhere/name", "kept");
+}
+
+/* A second name for a file of ours must not become one for a file of somebody else. */
+static void a_file_in_place_of_the_trace_gets_no_second_name(void **state)
+{
+	char victim[TEMPORARY_PATH_BYTES], path[TEMPORARY_PATH_BYTES];
+	struct out_dir *dir = open_shared(*state);
+
+	temporary_dir_write(*state, "victim", "secret");
+	assert_int_equal(write_file(dir, "trace.json.gz", "packed"), 0);
+	temporary_dir_path(path, *state, "out/trace.json.gz");
+	unlink(path);
+	assert_int_equal(link(temporary_dir_path(victim, *state, "victim"), path), 0);
+	assert_int_equal(out_dir_link(dir, "trace.json.gz", "trace", "name"), -ESTALE);
+	assert_int_equal(count_names(*state, "victim"), 2);
+	unlink(path);
+	put_link(*state, "out/trace.json.gz", "../victim");
+	assert_int_equal(out_dir_link(dir, "trace.json.gz", "trace", "name"), -ESTALE);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0666), 0);
+	assert_int_equal(out_dir_link(dir, "trace.json.gz", "trace", "name"), -ESTALE);
+	assert_int_equal(count_entries(*state, "out/trace"), 0);
+	out_dir_free(dir);
+}
+
+static void a_file_that_was_swapped_is_not_said_to_be_written(void **state)
+{
+	struct out_dir *dir = open_shared(*state);
+	struct stderr_capture capture;
+	struct out_file *file = NULL;
+	int err;
+
+	temporary_dir_write(*state, "victim", "kept");
+	assert_int_equal(out_file_new(&file, dir, "steps.csv"), 0);
+	move(*state, "out/.steps.csv.tmp", "out/moved");
+	put_link(*state, "out/.steps.csv.tmp", "../victim");
+	assert_int_equal(out_file_sink(file)->write(out_file_sink(file), "a,b", 3), 0);
+	stderr_capture_begin(&capture);
+	err = out_file_commit(file);
+	assert_non_null(strstr(stderr_capture_end(&capture), "steps.csv"));
+	assert_int_equal(err, -ESTALE);
+	assert_content(*state, "victim", "kept");
+	assert_content(*state, "out/moved", "a,b");
+	out_dir_free(dir);
+}
+
+static void a_file_that_was_taken_away_is_an_error(void **state)
+{
+	struct out_dir *dir = open_shared(*state);
+	struct stderr_capture capture;
+	struct out_file *file = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+	int err;
+
+	assert_int_equal(out_file_new(&file, dir, "steps.csv"), 0);
+	unlink(temporary_dir_path(path, *state, "out/.steps.csv.tmp"));
+	stderr_capture_begin(&capture);
+	err = out_file_commit(file);
+	stderr_capture_end(&capture);
+	assert_int_equal(err, -ENOENT);
+	out_dir_free(dir);
+}
+
+/* Opening one would wait for who reads it; writing over a file's own name replaces it. */
+static void a_pipe_is_neither_opened_nor_waited_for(void **state)
+{
+	struct stderr_capture capture;
+	struct out_dir *dir = NULL;
+	struct out_file *file = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+	struct stat stat_buffer;
+	int err;
+
+	assert_int_equal(mkfifo(temporary_dir_path(path, *state, "pipe"), 0666), 0);
+	stderr_capture_begin(&capture);
+	err = open_dir(&dir, *state, "pipe");
+	stderr_capture_end(&capture);
+	assert_int_equal(err, -ENOTDIR);
+	assert_int_equal(open_dir(&dir, *state, "out"), 0);
+	assert_int_equal(mkfifo(temporary_dir_path(path, *state, "out/.steps.csv.tmp"), 0666), 0);
+	stderr_capture_begin(&capture);
+	err = out_file_new(&file, dir, "steps.csv");
+	stderr_capture_end(&capture);
+	assert_int_equal(err, -EEXIST);
+	assert_int_equal(mkfifo(temporary_dir_path(path, *state, "out/profile.json"), 0666), 0);
+	assert_int_equal(write_file(dir, "profile.json", "{}"), 0);
+	assert_int_equal(stat(path, &stat_buffer), 0);
+	assert_true(S_ISREG(stat_buffer.st_mode));
+	out_dir_free(dir);
+}
+
+/* In a child: it gives up root. The caller may have another user to try, and so logs it itself. */
+static void a_refusal_is_returned_and_not_logged(void **state)
+{
+	struct stderr_capture capture;
+	struct out_dir *dir = NULL;
+	char path[TEMPORARY_PATH_BYTES];
+	int status = -1;
+	pid_t pid;
+
+	assert_int_equal(chmod(*state, 0755), 0);
+	assert_int_equal(mkdir(temporary_dir_path(path, *state, "closed"), 0555), 0);
+	stderr_capture_begin(&capture);
+	pid = fork();
+	if (!pid) {
+		if (!geteuid() && seteuid(65534))
+			_exit(2);
+		_exit(open_dir(&dir, *state, "closed") == -EACCES &&
+				      open_dir(&dir, *state, "closed/out") == -EACCES
+			      ? 0
+			      : 1);
+	}
+	waitpid(pid, &status, 0);
+	assert_string_equal(stderr_capture_end(&capture), "");
+	assert_int_equal(status, 0);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, temporary_dir_setup, temporary_dir_teardown)
 
@@ -415,6 +617,14 @@ int main(void)
 		TEST(removing_takes_all_that_is_ours),
 		TEST(removing_leaves_what_is_not_ours),
 		TEST(removing_leaves_a_directory_that_was_there),
+		TEST(files_go_where_the_directory_went),
+		TEST(another_directory_in_its_place_is_left),
+		TEST(removing_goes_through_no_link),
+		TEST(a_file_in_place_of_the_trace_gets_no_second_name),
+		TEST(a_file_that_was_swapped_is_not_said_to_be_written),
+		TEST(a_file_that_was_taken_away_is_an_error),
+		TEST(a_pipe_is_neither_opened_nor_waited_for),
+		TEST(a_refusal_is_returned_and_not_logged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,11 @@
  */
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -97,31 +101,167 @@ static void without_root_nobody_is_believed(void **state)
 	set_invoker(NULL, NULL);
 }
 
-static int drop_and_look(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct before[2] = { { 0 } }, after[2] = { { 0 } };
-	const __u32 files = 1U << CAP_CHOWN | 1U << CAP_DAC_OVERRIDE | 1U << CAP_FOWNER;
+/* Two that root has, also in a container. */
+#define SOME (CAPABILITY(CAP_CHOWN) | CAPABILITY(CAP_FOWNER))
 
-	if (syscall(SYS_capget, &header, before))
+static bool is_held(capability_set in_force, capability_set held)
+{
+	capability_set found_in_force, found_held;
+
+	return !privilege_capabilities(&found_in_force, &found_held) &&
+	       found_in_force == in_force && found_held == held;
+}
+
+static int keep_and_look(void)
+{
+	capability_set in_force, held;
+
+	if (privilege_capabilities(&in_force, &held))
 		return 1;
-	if (privilege_keep_files_only())
+	if (privilege_keep(SOME))
 		return 2;
-	if (syscall(SYS_capget, &header, after))
+	if (!is_held(held & SOME, held & SOME))
 		return 3;
-	if (after[0].effective != (before[0].effective & files) || after[1].effective)
-		return 4;
-	if (after[0].permitted != (before[0].permitted & files) || after[1].permitted)
+	if (privilege_use(CAPABILITIES_ALL) || !is_held(held & SOME, held & SOME))
+		return 4; /* gone for good */
+	if (privilege_keep(0) || !is_held(0, 0))
 		return 5;
-	if (after[0].inheritable || after[1].inheritable)
-		return 6;
 	return 0;
 }
 
-static void only_the_capabilities_for_files_stay(void **state)
+static void what_is_kept_is_all_that_stays(void **state)
 {
 	(void)state;
-	assert_int_equal(in_child(drop_and_look), 0);
+	assert_int_equal(in_child(keep_and_look), 0);
+}
+
+static int use_and_look(void)
+{
+	capability_set in_force, held;
+
+	if (privilege_capabilities(&in_force, &held))
+		return 1;
+	if (privilege_use(CAPABILITY(CAP_CHOWN)))
+		return 2;
+	if (!is_held(held & CAPABILITY(CAP_CHOWN), held))
+		return 3;
+	if (privilege_use(CAPABILITIES_ALL) || !is_held(held, held))
+		return 4;
+	return 0;
+}
+
+static void what_is_not_in_force_can_be_raised_again(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(use_and_look), 0);
+}
+
+/* Ambient capabilities would come back with an exec: they go with the inheritable ones. */
+static int become_ambient_and_look(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &header, data))
+		return 1;
+	data[0].inheritable |= 1U << CAP_CHOWN;
+	if (syscall(SYS_capset, &header, data) ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN, 0, 0))
+		return 2;
+	if (privilege_keep(CAPABILITY(CAP_CHOWN)))
+		return 3;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_CHOWN, 0, 0))
+		return 4;
+	if (syscall(SYS_capget, &header, data) || data[0].inheritable || data[1].inheritable)
+		return 5;
+	return 0;
+}
+
+static void nothing_is_handed_on_to_an_exec(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(in_child(become_ambient_and_look), 0);
+}
+
+#define OTHER 12345
+
+static int make_a_file_as_another(void)
+{
+	char path[] = "/tmp/tpbpf-unit-XXXXXX", inside[64], closed[64];
+	struct stat stat_buffer;
+	gid_t groups[2];
+	int fd, result = 0;
+
+	if (!mkdtemp(path) || chmod(path, 0777))
+		return 1;
+	snprintf(inside, sizeof(inside), "%s/file", path);
+	snprintf(closed, sizeof(closed), "%s/closed", path);
+	if (open(closed, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) < 0)
+		result = 1;
+	if (privilege_files_as(OTHER, OTHER + 1))
+		result = 2;
+	fd = open(inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (!result && (fd < 0 || fstat(fd, &stat_buffer)))
+		result = 3;
+	if (!result && (stat_buffer.st_uid != OTHER || stat_buffer.st_gid != OTHER + 1))
+		result = 4;
+	if (!result && (getgroups(2, groups) != 1 || groups[0] != OTHER + 1))
+		result = 5;
+	if (!result && (geteuid() || getuid())) /* to signals we are who we were */
+		result = 6;
+	if (!result && open(closed, O_RDONLY | O_CLOEXEC) >= 0)
+		result = 7;
+	if (!result && (privilege_files_as_self() || chown(inside, 0, 0)))
+		result = 8;
+	unlink(inside);
+	unlink(closed);
+	rmdir(path);
+	return result;
+}
+
+static void files_are_made_as_another_user(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_int_equal(in_child(make_a_file_as_another), 0);
+}
+
+static int try_without_the_right(void)
+{
+	if (!geteuid() && seteuid(65534))
+		return 1;
+	if (privilege_files_as(OTHER, OTHER) != -EPERM)
+		return 2;
+	return (uid_t)setfsuid((uid_t)-1) == geteuid() ? 0 : 3;
+}
+
+static void without_the_right_files_stay_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(try_without_the_right), 0);
+}
+
+static int lock_and_look(void)
+{
+	if (!geteuid() && seteuid(65534)) /* with all that root holds: more than that user has */
+		return 1;
+	privilege_lock();
+	if (!prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))
+		return 2;
+#ifndef __SANITIZE_ADDRESS__
+	if (!getuid() && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0))
+		return 3;
+#endif
+	return 0;
+}
+
+static void locked_nothing_is_gained_or_looked_into(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(lock_and_look), 0);
 }
 
 int main(void)
@@ -130,7 +270,12 @@ int main(void)
 		cmocka_unit_test(root_takes_the_invoker_from_sudo),
 		cmocka_unit_test(what_is_no_id_is_nobody),
 		cmocka_unit_test(without_root_nobody_is_believed),
-		cmocka_unit_test(only_the_capabilities_for_files_stay),
+		cmocka_unit_test(what_is_kept_is_all_that_stays),
+		cmocka_unit_test(what_is_not_in_force_can_be_raised_again),
+		cmocka_unit_test(nothing_is_handed_on_to_an_exec),
+		cmocka_unit_test(files_are_made_as_another_user),
+		cmocka_unit_test(without_the_right_files_stay_ours),
+		cmocka_unit_test(locked_nothing_is_gained_or_looked_into),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -486,6 +486,41 @@ static void one_of_two_returns_is_not_offered(void **state)
 			 -ENOENT);
 }
 
+static void every_return_of_a_function_is_told(void **state)
+{
+	struct probe_site sites[4];
+	size_t count;
+
+	(void)state;
+	assert_int_equal(probe_site_returns(refuse_two_returns_start, SIZE(refuse_two_returns),
+					    ADDRESS(refuse_two_returns_start), sites, 4, &count),
+			 0);
+	assert_int_equal(count, 2);
+	assert_true(sites[0].address < sites[1].address);
+	assert_int_equal(sites[1].address, ADDRESS(refuse_two_returns_end) - 1);
+	assert_int_equal(sites[0].kind, PROBE_SITE_RET);
+	assert_int_equal(sites[0].sp_below_entry, 0);
+	assert_int_equal(sites[1].sp_below_entry, 0);
+	/* With one of them left out, calls would end that have not. */
+	assert_int_equal(probe_site_returns(refuse_two_returns_start, SIZE(refuse_two_returns),
+					    ADDRESS(refuse_two_returns_start), sites, 1, &count),
+			 -ENOENT);
+}
+
+static void a_return_that_no_path_is_known_to_is_not_offered(void **state)
+{
+	static const uint8_t code[] = { 0x53, 0xff, 0xe0, 0x5b, 0xc3, 0x5b, 0xc3 };
+	struct probe_site sites[4];
+	size_t count;
+
+	(void)state;
+	/* push; jmp *%rax; pop; ret; pop; ret */
+	assert_int_equal(probe_site_returns(code, sizeof(code), 0x4000, sites, 4, &count), -ENOENT);
+	assert_int_equal(probe_site_returns(refuse_tail_work_start, SIZE(refuse_tail_work),
+					    ADDRESS(refuse_tail_work_start), sites, 4, &count),
+			 -ENOENT);
+}
+
 static void every_refusal_has_its_text(void **state)
 {
 	int i;
@@ -591,6 +626,8 @@ int main(void)
 		cmocka_unit_test(with_an_allow_list_each_call_from_the_site_on_is_asked_about),
 		cmocka_unit_test(the_only_return_is_found_past_a_jump_table),
 		cmocka_unit_test(one_of_two_returns_is_not_offered),
+		cmocka_unit_test(every_return_of_a_function_is_told),
+		cmocka_unit_test(a_return_that_no_path_is_known_to_is_not_offered),
 		cmocka_unit_test(every_refusal_has_its_text),
 		cmocka_unit_test(random_code_is_survived),
 		cmocka_unit_test(the_largest_function_takes_linear_time),

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -193,6 +194,7 @@ static void nobody_is_no_process(void **state)
 	(void)state;
 	assert_int_equal(process_each_mapping(NO_SUCH_PID, stop_at_once, &count), -ESRCH);
 	assert_int_equal(process_each_thread(NO_SUCH_PID, count_thread, &count), -ESRCH);
+	assert_int_equal(process_thread_count(NO_SUCH_PID), 0);
 	assert_int_equal(process_status(NO_SUCH_PID, &status), -ESRCH);
 	assert_int_equal(process_command_line(NO_SUCH_PID, text, sizeof(text)), -ESRCH);
 	assert_int_equal(process_name(NO_SUCH_PID, text, sizeof(text)), -ESRCH);
@@ -357,6 +359,7 @@ static void every_thread_is_seen_with_its_name(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_lock, &barrier), 0);
 	pthread_barrier_wait(&barrier);
 	assert_int_equal(process_each_thread(getpid(), count_thread, &count), 0);
+	assert_int_equal(process_thread_count(getpid()), count);
 	assert_int_equal(process_each_thread(getpid(), look_for_name, &expected), 0);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
@@ -388,6 +391,81 @@ static void files_are_opened_inside_the_root_of_the_process(void **state)
 	assert_int_equal(process_open_in_root(child_pid(state), "/proc/self/exe"), -ELOOP);
 }
 
+static void a_function_lies_in_its_file(void **state)
+{
+	uint64_t at = (uint64_t)(uintptr_t)setup_child, file_offset = 0;
+	unsigned char of_file[16];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(process_file_offset(getpid(), at, &file_offset), 0);
+	assert_int_equal(pread(fd, of_file, sizeof(of_file), (off_t)file_offset), sizeof(of_file));
+	assert_memory_equal(of_file, (const void *)(uintptr_t)at, sizeof(of_file));
+	close(fd);
+}
+
+static void what_is_no_file_has_no_place(void **state)
+{
+	uint64_t file_offset = 7;
+	int local = 0;
+
+	(void)state;
+	assert_int_equal(process_file_offset(getpid(), (uint64_t)(uintptr_t)&local, &file_offset),
+			 -ENOENT);
+	assert_int_equal(process_file_offset(NO_SUCH_PID, 0, &file_offset), -ESRCH);
+	assert_int_equal(file_offset, 7);
+}
+
+/* In a root of its own, if it may; exit status 77: it may not. */
+static void live_in(const char *root, int in, int out)
+{
+	char byte = 0;
+
+	if (chroot(root) && (unshare(CLONE_NEWUSER) || chroot(root)))
+		_exit(77);
+	if (write(out, &byte, 1) == 1 && read(in, &byte, 1) >= 0)
+		_exit(0);
+	_exit(1);
+}
+
+static void a_file_of_a_chroot_is_found_by_the_name_of_its_mapping(void **state)
+{
+	char root[] = "/tmp/tpbpf-test-XXXXXX", path[64], byte;
+	int down[2], up[2], status, fd;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/file", root);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(pipe2(down, O_CLOEXEC) | pipe2(up, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		close(down[1]);
+		live_in(root, down[0], up[1]);
+	}
+	close(down[0]);
+	close(up[1]);
+	if (read(up[0], &byte, 1) == 1) {
+		fd = process_open_in_root(pid, path); /* as its maps would name it */
+		close(down[1]);
+		assert_true(fd >= 0 || fd == -ENOSYS);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		close(down[1]);
+	}
+	close(up[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	unlink(path);
+	rmdir(root);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 #define CHILD_TEST(name) cmocka_unit_test_setup_teardown(name, setup_child, teardown_child)
 
 int main(int argc, char **argv)
@@ -407,6 +485,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_thread_is_seen_with_its_name),
 		cmocka_unit_test(a_thread_that_is_gone_has_no_name),
 		CHILD_TEST(files_are_opened_inside_the_root_of_the_process),
+		cmocka_unit_test(a_function_lies_in_its_file),
+		cmocka_unit_test(what_is_no_file_has_no_place),
+		cmocka_unit_test(a_file_of_a_chroot_is_found_by_the_name_of_its_mapping),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], CHILD_ARGUMENT))

@@ -91,6 +91,7 @@ static const char *const keys[] = {
 	"plan.activities",
 	"plan.max_overhead",
 	"plan.timeout_s",
+	"plan.attached",
 	"plan.probe_sites",
 	"window.state",
 	"window.stop_reason",
@@ -107,8 +108,31 @@ static const char *const keys[] = {
 	"timing.predicted_ratio",
 	"timing.site_cost_ns",
 	"timing.modes",
+	"timing.predicted_exact_ratio",
 	"loss",
-	"activities",
+	"activities.ranges.state",
+	"activities.operators.state",
+	"activities.autograd.state",
+	"activities.memory.state",
+	"activities.shapes.state",
+	"activities.gpu.state",
+	"gpu.timing",
+	"gpu.timing_reason",
+	"gpu.calls",
+	"gpu.calls_by",
+	"gpu.functions_probed",
+	"operators.found",
+	"operators.without_exit",
+	"operators.inferred_ends",
+	"operators.unwound_calls",
+	"operators.rows",
+	"autograd.flows",
+	"autograd.unlinked_nodes",
+	"memory.events",
+	"memory.old_frees",
+	"memory.out_of_memory",
+	"memory.net_cpu_bytes",
+	"memory.net_device_bytes",
 	"regions",
 	"files",
 };
@@ -131,6 +155,32 @@ static void a_complete_capture_has_every_key(void **state)
 {
 	write_profile(*state);
 	assert_all_keys(*state);
+}
+
+static void calls_that_were_probed_are_told_from_the_agents(void **state)
+{
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	summary->device.watch = DEVICE_UNAVAILABLE;
+	summary->device.reason = "no agent in the job";
+	summary->device.calls = 12;
+	summary->cuda_calls_found = 415;
+	fixture->capture.session.plan.activities |= ACTIVITY_CUDA_CALLS;
+	write_profile(fixture);
+	assert_text(fixture, "gpu.timing", "unavailable");
+	assert_text(fixture, "gpu.timing_reason", "no agent in the job");
+	assert_text(fixture, "gpu.calls_by", "probes");
+	assert_text(fixture, "activities.gpu.state", "degraded");
+	assert_text(fixture, "activities.gpu.reason", "no agent in the job");
+	summary->device.watch = DEVICE_WATCHED;
+	cJSON_Delete(fixture->root);
+	memory_sink_fini(&fixture->memory);
+	memory_sink_init(&fixture->memory);
+	write_profile(fixture);
+	assert_text(fixture, "gpu.timing", "available");
+	assert_true(cJSON_IsNull(get(fixture, "gpu.timing_reason")));
+	assert_text(fixture, "gpu.calls_by", "agent");
 }
 
 static void a_pending_one_has_every_key_as_well(void **state)
@@ -159,6 +209,7 @@ static void what_is_not_known_is_null(void **state)
 		"job.cuda_version",
 		"plan.max_overhead",
 		"plan.timeout_s",
+		"plan.attached",
 		"window.stop_reason",
 		"window.started_at",
 		"window.ended_at",
@@ -169,6 +220,7 @@ static void what_is_not_known_is_null(void **state)
 		"timing.predicted_ratio",
 		"timing.site_cost_ns",
 		"timing.modes",
+		"timing.predicted_exact_ratio",
 	};
 	struct fixture *fixture = *state;
 	struct wire_session session = { .header = { 0 } };
@@ -211,6 +263,7 @@ static void the_job_and_the_plan_are_told(void **state)
 	fixture->capture.session.job.rank = 0;
 	fixture->capture.session.job.world_size = 4;
 	fixture->capture.session.plan.timeout_s = 60;
+	fixture->capture.session.attached = ATTACHED_ONE_BY_ONE;
 	write_profile(fixture);
 	assert_text(fixture, "tool.name", "tpbpf");
 	assert_number(fixture, "job.pid", 4242);
@@ -226,6 +279,7 @@ static void the_job_and_the_plan_are_told(void **state)
 	assert_number(fixture, "plan.active", 3);
 	assert_number(fixture, "plan.repeat", 1);
 	assert_number(fixture, "plan.timeout_s", 60);
+	assert_text(fixture, "plan.attached", "one_by_one");
 	assert_text(fixture, "plan.step_source", "auto");
 }
 
@@ -286,6 +340,179 @@ static void regions_losses_and_files_are_told(void **state)
 	assert_true(cJSON_GetObjectItem(row, "size_bytes")->valuedouble == 300);
 }
 
+static void the_rings_and_their_holes_are_told(void **state)
+{
+	static const struct hole holes[] = {
+		{ 23000000, 24000000, 4, 1U << WIRE_OP_END | 1U << WIRE_MEMORY, 0 },
+		{ 30000000, 30500000, 8, 1U << WIRE_RANGE_BEGIN, 42 },
+	};
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+	const cJSON *row, *kinds;
+
+	summary->rings.count = 4;
+	summary->rings.ring_bytes = 1 << 20;
+	summary->rings.lost[WIRE_OP_END] = 7;
+	summary->rings.lost_in_warmup[WIRE_OP_END] = 5;
+	summary->rings.lost_in_warmup[WIRE_MEMORY] = 6;
+	summary->holes = holes;
+	summary->hole_count = 2;
+	write_profile(fixture);
+	assert_number(fixture, "rings.count", 4);
+	assert_number(fixture, "rings.ring_bytes", 1 << 20);
+	assert_number(fixture, "rings.lost.operator_ends", 7);
+	assert_number(fixture, "rings.lost.memory_events", 0);
+	assert_number(fixture, "rings.lost_in_warmup", 11);
+	assert_int_equal(cJSON_GetArraySize(get(fixture, "rings.holes")), 2);
+	row = cJSON_GetArrayItem(get(fixture, "rings.holes"), 0);
+	assert_true(cJSON_GetObjectItem(row, "first_ns")->valuedouble == 23000000);
+	assert_true(cJSON_GetObjectItem(row, "last_ns")->valuedouble == 24000000);
+	assert_true(cJSON_GetObjectItem(row, "records")->valuedouble == 4);
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "tid")));
+	kinds = cJSON_GetObjectItem(row, "kinds");
+	assert_int_equal(cJSON_GetArraySize(kinds), 2);
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(kinds, 0)), "operator_ends");
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(kinds, 1)), "memory_events");
+	row = cJSON_GetArrayItem(get(fixture, "rings.holes"), 1);
+	assert_true(cJSON_GetObjectItem(row, "tid")->valuedouble == 42);
+}
+
+static void activities_are_told_as_they_were_asked_for(void **state)
+{
+	static const char *const names[] = { "ranges", "operators", "autograd", "memory",
+					     "shapes" };
+	struct fixture *fixture = *state;
+	char path[64];
+	size_t i;
+
+	capture_record_all(&fixture->capture);
+	write_profile(fixture);
+	assert_int_equal(cJSON_GetArraySize(get(fixture, "plan.activities")), COUNT_OF(names));
+	for (i = 0; i < COUNT_OF(names); i++) {
+		assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(
+					    get(fixture, "plan.activities"), (int)i)),
+				    names[i]);
+		snprintf(path, sizeof(path), "activities.%s.state", names[i]);
+		assert_text(fixture, path, "on");
+		snprintf(path, sizeof(path), "activities.%s.reason", names[i]);
+		assert_true(cJSON_IsNull(get(fixture, path)));
+	}
+	assert_text(fixture, "activities.gpu.state", "off");
+}
+
+static void modes_and_predictions_are_told(void **state)
+{
+	static const char *const mode_keys[] = {
+		"name",	       "overload",	    "mode",	     "warmup_hits",
+		"duration_ns", "predicted_cost_ns", "exact_cost_ns",
+	};
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+	const cJSON *modes, *row;
+	size_t i;
+
+	capture_record_all(&fixture->capture);
+	summary->cost.hit_ns[0] = 1200; /* PROBE_SITE_PUSH */
+	summary->cost.hit_ns[6] = 9800; /* PROBE_SITE_STEPPED */
+	capture_add_mode(&fixture->capture, 7, "aten::t", MODE_BEGIN_ONLY);
+	capture_add_mode(&fixture->capture, MODE_SUBJECT_NODES, "autograd nodes", MODE_EXACT);
+	write_profile(fixture);
+	assert_number(fixture, "plan.max_overhead", 0.1);
+	assert_number(fixture, "timing.predicted_ratio", 1.08);
+	assert_number(fixture, "timing.predicted_exact_ratio", 1.64);
+	assert_number(fixture, "timing.site_cost_ns.push", 1200);
+	assert_number(fixture, "timing.site_cost_ns.stepped", 9800);
+	assert_true(cJSON_IsNull(get(fixture, "timing.site_cost_ns.jcc")));
+	modes = get(fixture, "timing.modes");
+	assert_int_equal(cJSON_GetArraySize(modes), 2);
+	row = cJSON_GetArrayItem(modes, 0);
+	for (i = 0; i < COUNT_OF(mode_keys); i++)
+		assert_row(i, cJSON_HasObjectItem(row, mode_keys[i]));
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "mode")), "begin_only");
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "overload")), "Tensor");
+	assert_true(cJSON_GetObjectItem(row, "warmup_hits")->valuedouble == 40);
+	assert_true(cJSON_GetObjectItem(row, "predicted_cost_ns")->valuedouble == 7000);
+	row = cJSON_GetArrayItem(modes, 1);
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "mode")), "exact");
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "overload")));
+}
+
+/* Before the modes are decided the costs of the sites may be known. */
+static void no_decision_is_no_mode(void **state)
+{
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	capture_record_all(&fixture->capture);
+	summary->cost.is_final = 0;
+	summary->cost.hit_ns[0] = 1200;
+	write_profile(fixture);
+	assert_true(cJSON_IsNull(get(fixture, "timing.modes")));
+	assert_true(cJSON_IsNull(get(fixture, "timing.predicted_ratio")));
+	assert_number(fixture, "timing.site_cost_ns.push", 1200);
+}
+
+static void operators_are_apart_from_regions(void **state)
+{
+	static const char *const row_keys[] = {
+		"name",
+		"overload",
+		"shapes",
+		"kind",
+		"count",
+		"total_ns",
+		"self_ns",
+		"raw_total_ns",
+		"raw_self_ns",
+		"cpu_bytes",
+		"self_cpu_bytes",
+		"device_bytes",
+		"self_device_bytes",
+		"flops",
+		"inferred",
+		"unwound",
+		"unfinished",
+	};
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+	struct op_row *op = &fixture->capture.rows[2];
+	const cJSON *row;
+	size_t i;
+
+	capture_record_all(&fixture->capture);
+	op->kind = SPAN_OPERATOR;
+	op->name = "aten::mm";
+	op->raw_self_ns = 10000500;
+	op->self_bytes[SPAN_CPU] = -4096;
+	op->inferred = 2;
+	summary->inferred_ends = 2;
+	summary->unwound_calls = 1;
+	summary->flows = 5;
+	summary->unlinked_nodes = 4;
+	summary->memory_events = 9;
+	summary->net_bytes[SPAN_CPU] = -512;
+	summary->old_frees = 3;
+	write_profile(fixture);
+	assert_int_equal(cJSON_GetArraySize(get(fixture, "regions")), 2);
+	assert_int_equal(cJSON_GetArraySize(get(fixture, "operators.rows")), 1);
+	row = cJSON_GetArrayItem(get(fixture, "operators.rows"), 0);
+	for (i = 0; i < COUNT_OF(row_keys); i++)
+		assert_row(i, cJSON_HasObjectItem(row, row_keys[i]));
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "name")), "aten::mm");
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "kind")), "operator");
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "overload")));
+	assert_true(cJSON_GetObjectItem(row, "raw_self_ns")->valuedouble == 10000500);
+	assert_true(cJSON_GetObjectItem(row, "self_cpu_bytes")->valuedouble == -4096);
+	assert_number(fixture, "operators.found", 3000);
+	assert_number(fixture, "operators.inferred_ends", 2);
+	assert_number(fixture, "operators.unwound_calls", 1);
+	assert_number(fixture, "autograd.flows", 5);
+	assert_number(fixture, "autograd.unlinked_nodes", 4);
+	assert_number(fixture, "memory.events", 9);
+	assert_number(fixture, "memory.old_frees", 3);
+	assert_number(fixture, "memory.net_cpu_bytes", -512);
+}
+
 static void hostile_strings_stay_strings(void **state)
 {
 	struct fixture *fixture = *state;
@@ -341,12 +568,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_complete_capture_has_every_key),
 		TEST(a_pending_one_has_every_key_as_well),
+		TEST(calls_that_were_probed_are_told_from_the_agents),
 		TEST(what_is_not_known_is_null),
 		TEST(the_window_is_told),
 		TEST(the_job_and_the_plan_are_told),
 		TEST(probe_sites_have_every_key),
 		TEST(a_missing_site_that_is_optional_degrades_nothing),
 		TEST(regions_losses_and_files_are_told),
+		TEST(the_rings_and_their_holes_are_told),
+		TEST(activities_are_told_as_they_were_asked_for),
+		TEST(modes_and_predictions_are_told),
+		TEST(no_decision_is_no_mode),
+		TEST(operators_are_apart_from_regions),
 		TEST(hostile_strings_stay_strings),
 		TEST(a_time_before_1970_is_a_time_or_null),
 		TEST(the_error_of_the_sink_comes_back),

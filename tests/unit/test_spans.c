@@ -77,11 +77,16 @@ static void an_end_makes_a_span(void **state)
 	assert_int_equal(span->end_ns, 130);
 	assert_int_equal(span->self_ns, 30);
 	assert_int_equal(span->tid, 7);
-	assert_int_equal(span->range, RANGE_USER);
+	assert_int_equal(span->kind, SPAN_RANGE);
 	assert_true(span->is_finished);
 	assert_true(span->is_top);
 	assert_false(span->is_async);
 	assert_false(span->is_step);
+	assert_false(span->is_inferred || span->is_unwound || span->is_merged);
+	assert_true(span->sequence == WIRE_SEQUENCE_NONE);
+	assert_null(span->overload);
+	assert_null(span->shapes);
+	assert_int_equal(spans_open_calls(fixture->spans), 0);
 }
 
 static void the_self_time_leaves_direct_children_out(void **state)
@@ -150,8 +155,8 @@ static void an_end_on_another_thread_stands_outside_the_nesting(void **state)
 	assert_int_equal(async->end_ns, 60);
 	assert_int_equal(async->self_ns, 0);
 	assert_false(async->is_top);
-	/* The asynchronous one takes nothing off its parent. */
-	assert_int_equal(found(fixture, "parent")->self_ns, 100);
+	/* The asynchronous one takes nothing off its parent; what lies in both does. */
+	assert_int_equal(found(fixture, "parent")->self_ns, 90);
 }
 
 static void an_end_without_a_beginning_is_passed_over(void **state)
@@ -322,21 +327,67 @@ static void cut_names_are_counted(void **state)
 	assert_string_equal(fixture->out.spans[0].name, "the beginning of a long na");
 }
 
+/* As torch.profiler's tables count it. */
+static void an_only_child_of_the_same_name_waits_for_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+
+	begin(fixture, 0, 7, 1, "forward");
+	begin(fixture, 10, 7, 2, "forward");
+	end(fixture, 30, 7, 2);
+	assert_int_equal(fixture->out.count, 0);
+	end(fixture, 100, 7, 1);
+	assert_int_equal(fixture->out.count, 2);
+	assert_true(fixture->out.spans[0].is_merged);
+	assert_int_equal(fixture->out.spans[0].self_ns, 20);
+	assert_int_equal(fixture->out.spans[1].self_ns, 100);
+	/* One that another follows does not wait longer than that. */
+	begin(fixture, 200, 7, 1, "forward");
+	begin(fixture, 210, 7, 2, "forward");
+	end(fixture, 230, 7, 2);
+	begin(fixture, 240, 7, 2, "forward");
+	assert_int_equal(fixture->out.count, 3);
+	end(fixture, 250, 7, 2);
+	assert_int_equal(fixture->out.count, 4);
+	end(fixture, 300, 7, 1);
+	assert_false(fixture->out.spans[2].is_merged);
+	assert_false(fixture->out.spans[3].is_merged);
+	assert_int_equal(fixture->out.spans[4].self_ns, 70);
+}
+
+static void a_child_that_waits_is_not_lost(void **state)
+{
+	struct fixture *fixture = *state;
+
+	begin(fixture, 0, 7, 1, "forward");
+	begin(fixture, 10, 7, 2, "forward");
+	end(fixture, 30, 7, 2);
+	assert_int_equal(spans_close_open(fixture->spans, 50), 0);
+	assert_int_equal(fixture->out.count, 2);
+	assert_true(fixture->out.spans[0].is_merged);
+	/* Left open: freed. */
+	begin(fixture, 100, 7, 1, "forward");
+	begin(fixture, 110, 7, 2, "forward");
+	end(fixture, 130, 7, 2);
+	assert_int_equal(fixture->out.count, 2);
+}
+
 static void the_outermost_range_since_a_time_is_found(void **state)
 {
 	struct fixture *fixture = *state;
 
 	assert_int_equal(spans_outermost_open(fixture->spans, 7, 0), 0);
 	begin(fixture, 10, 7, 1, "epoch");
+	begin(fixture, 15, 8, 9, "of another thread");
+	assert_int_equal(spans_begun(fixture->spans), 2);
 	begin(fixture, 20, 7, 2, "train_step");
 	begin(fixture, 30, 7, 3, "optimizer");
 	assert_int_equal(spans_outermost_open(fixture->spans, 7, 0), 1);
-	assert_int_equal(spans_outermost_open(fixture->spans, 7, 10), 1);
-	assert_int_equal(spans_outermost_open(fixture->spans, 7, 11), 2);
-	assert_int_equal(spans_outermost_open(fixture->spans, 7, 31), 0);
-	assert_int_equal(spans_outermost_open(fixture->spans, 8, 0), 0);
+	assert_int_equal(spans_outermost_open(fixture->spans, 7, 2), 3);
+	assert_int_equal(spans_outermost_open(fixture->spans, 7, 4), 0);
+	assert_int_equal(spans_outermost_open(fixture->spans, 9, 0), 0);
 	end(fixture, 40, 7, 2);
-	assert_int_equal(spans_outermost_open(fixture->spans, 7, 11), 3);
+	assert_int_equal(spans_outermost_open(fixture->spans, 7, 2), 4);
 }
 
 static void the_error_of_the_sink_comes_back(void **state)
@@ -402,6 +453,8 @@ int main(void)
 		TEST(ranges_over_the_bound_are_dropped_and_counted),
 		TEST(ranges_without_a_name_are_counted),
 		TEST(cut_names_are_counted),
+		TEST(an_only_child_of_the_same_name_waits_for_its_parent),
+		TEST(a_child_that_waits_is_not_lost),
 		TEST(the_outermost_range_since_a_time_is_found),
 		TEST(the_error_of_the_sink_comes_back),
 		TEST(many_ranges_leave_nothing_behind),

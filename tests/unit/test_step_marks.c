@@ -29,7 +29,7 @@ static int setup(void **state)
 		return -1;
 	span_recorder_init(&fixture->out);
 	*state = fixture;
-	if (step_marks_new(&fixture->marks, fixture->names, &fixture->out.sink))
+	if (step_marks_new(&fixture->marks, &fixture->out.sink))
 		return -1;
 	return spans_new(&fixture->spans, fixture->names, step_marks_sink(fixture->marks), 100);
 }
@@ -132,10 +132,87 @@ static void a_step_runs_from_boundary_to_boundary(void **state)
 	assert_null(span_recorder_find(&fixture->out, "ProfilerStep#3"));
 	first = mark(fixture, "ProfilerStep#1");
 	assert_int_equal(first->tid, MAIN);
-	assert_int_equal(first->range, RANGE_USER);
+	assert_int_equal(first->kind, SPAN_RANGE);
 	assert_true(first->is_finished);
 	assert_false(first->is_async);
 	assert_false(step_marks_on_own_row(fixture->marks));
+}
+
+/* What the probes cost inside and what was allocated there belong to the step as well. */
+static void a_step_has_what_its_spans_have(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span_sink *sink = step_marks_sink(fixture->marks);
+	struct span span = {
+		.name = "aten::mm",
+		.id = 1,
+		.start_ns = 110,
+		.end_ns = 150,
+		.probe_total_ns = 7,
+		.total_bytes = { 64, -32 },
+		.tid = MAIN,
+		.is_top = true,
+	};
+
+	attempt(fixture, 100, PHASE_WARMUP, PHASE_ACTIVE);
+	assert_int_equal(sink->span(sink, &span), 0);
+	span.is_top = false; /* counted by the one around it */
+	assert_int_equal(sink->span(sink, &span), 0);
+	attempt(fixture, 200, PHASE_ACTIVE, PHASE_AFTER);
+	finish(fixture, 200);
+	assert_mark(fixture, "ProfilerStep#1", 100, 200, 60);
+	assert_int_equal(mark(fixture, "ProfilerStep#1")->probe_total_ns, 7);
+	assert_int_equal(mark(fixture, "ProfilerStep#1")->total_bytes[SPAN_CPU], 64);
+	assert_int_equal(mark(fixture, "ProfilerStep#1")->total_bytes[SPAN_GPU], -32);
+}
+
+/* They are packed meanwhile: each is another one in all that it has. */
+static void every_step_of_many_keeps_what_is_its_own(void **state)
+{
+	struct fixture *fixture = *state;
+	struct span_sink *sink = step_marks_sink(fixture->marks);
+	struct span spans[20], steps[COUNT_OF(spans)];
+	uint64_t seed = 5, now_ns = 1000;
+	size_t i;
+
+	attempt(fixture, now_ns, PHASE_WARMUP, PHASE_ACTIVE);
+	for (i = 0; i < COUNT_OF(spans); i++) {
+		unsigned int keep = 30 + (unsigned int)i;
+		uint32_t next_tid = i % 3 ? MAIN : OTHER;
+
+		spans[i] = (struct span){
+			.name = "aten::mm",
+			.id = i + 1,
+			.start_ns = now_ns,
+			.end_ns = now_ns + (random_next(&seed) >> keep),
+			.total_bytes = { (int64_t)random_next(&seed) >> keep,
+					 (int64_t)random_next(&seed) >> keep },
+			.tid = i % 3 == 1 ? OTHER : MAIN,
+			.is_top = true,
+		};
+		spans[i].probe_total_ns = (spans[i].end_ns - now_ns) / 3;
+		assert_int_equal(sink->span(sink, &spans[i]), 0);
+		steps[i] = (struct span){ .start_ns = now_ns, .tid = next_tid };
+		now_ns = spans[i].end_ns + i * 1000;
+		steps[i].end_ns = now_ns;
+		steps[i].self_ns = i * 1000;
+		attempt_on(fixture, next_tid, now_ns, PHASE_ACTIVE, PHASE_ACTIVE);
+	}
+	finish(fixture, now_ns);
+	for (i = 0; i < COUNT_OF(spans); i++) {
+		const struct span *step = &fixture->out.spans[COUNT_OF(spans) + i];
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%zu", i + 1);
+		assert_string_equal(step->name, name);
+		assert_row(i, step->tid == steps[i].tid);
+		assert_row(i, step->start_ns == steps[i].start_ns);
+		assert_row(i, step->end_ns == steps[i].end_ns);
+		assert_row(i, step->self_ns == steps[i].self_ns);
+		assert_row(i, step->probe_total_ns == spans[i].probe_total_ns);
+		assert_row(i, step->total_bytes[SPAN_CPU] == spans[i].total_bytes[SPAN_CPU]);
+		assert_row(i, step->total_bytes[SPAN_GPU] == spans[i].total_bytes[SPAN_GPU]);
+	}
 }
 
 static void annotations_have_ids_of_their_own(void **state)
@@ -360,6 +437,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_step_runs_from_boundary_to_boundary),
+		TEST(a_step_has_what_its_spans_have),
+		TEST(every_step_of_many_keeps_what_is_its_own),
 		TEST(annotations_have_ids_of_their_own),
 		TEST(an_edge_moves_to_the_end_of_the_enclosing_range),
 		TEST(the_outermost_of_nested_ranges_moves_the_edge),

@@ -17,7 +17,6 @@ static int setup(void **state)
 
 	if (!fixture)
 		return -1;
-	fixture->summary.attempts = fixture->attempts;
 	fixture->now_ns = 1000;
 	*state = fixture;
 	return 0;
@@ -40,9 +39,22 @@ static struct attempt *add(struct fixture *fixture, enum wire_phase phase, uint6
 	return attempt;
 }
 
+static void summarize(struct fixture *fixture)
+{
+	struct attempt_log log = { 0 };
+	size_t i;
+
+	for (i = 0; i < fixture->summary.attempt_count; i++)
+		assert_int_equal(attempt_log_add(&log, &fixture->attempts[i]), 0);
+	fixture->summary.attempts = &log;
+	step_stats_summarize(&fixture->summary);
+	fixture->summary.attempts = NULL;
+	attempt_log_clear(&log);
+}
+
 #define assert_median(fixture, phase, nanoseconds, of)                              \
 	do {                                                                        \
-		assert_int_equal(step_stats_summarize(&(fixture)->summary), 0);     \
+		summarize(fixture);                                                 \
 		assert_int_equal((fixture)->summary.median_ns[phase], nanoseconds); \
 		assert_int_equal((fixture)->summary.median_of[phase], of);          \
 	} while (0)
@@ -153,6 +165,46 @@ static void large_durations_do_not_overflow(void **state)
 	assert_median(fixture, PHASE_WAIT, (1ULL << 62) - 1, 2);
 }
 
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Beside sorting, with many that are equal and lengths of every magnitude. */
+static void medians_are_exact(void **state)
+{
+	uint64_t seed = 3, values[101];
+	size_t count, round, i;
+
+	(void)state;
+	for (round = 0; round < 300; round++) {
+		struct attempt_log log = { 0 };
+		struct summary summary = { .attempts = &log };
+		unsigned int keep = (unsigned int)(random_next(&seed) & 63);
+		uint64_t expected;
+
+		count = 1 + random_next(&seed) % COUNT_OF(values);
+		for (i = 0; i < count; i++) {
+			struct attempt attempt = { .start_ns = 1, .phase = PHASE_ACTIVE };
+
+			values[i] = 1 + (random_next(&seed) >> 1 >> keep);
+			attempt.end_ns = 1 + values[i];
+			assert_int_equal(attempt_log_add(&log, &attempt), 0);
+		}
+		qsort(values, count, sizeof(*values), compare);
+		expected = values[count / 2];
+		if (count % 2 == 0)
+			expected = values[count / 2 - 1] +
+				   (values[count / 2] - values[count / 2 - 1]) / 2;
+		step_stats_summarize(&summary);
+		assert_row(round, summary.median_ns[PHASE_ACTIVE] == expected);
+		assert_row(round, summary.median_of[PHASE_ACTIVE] == count);
+		attempt_log_clear(&log);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -168,6 +220,7 @@ int main(void)
 		TEST(attempts_without_a_beginning_or_an_end_are_left_out),
 		TEST(attempts_that_end_before_they_begin_are_left_out),
 		TEST(large_durations_do_not_overflow),
+		TEST(medians_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

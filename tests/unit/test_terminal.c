@@ -93,6 +93,32 @@ static void every_state_has_its_line(void **state)
 	}
 }
 
+static void cuda_timing_is_unavailable_for_a_reason(void **state)
+{
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	summary->device.watch = DEVICE_NOT_USED;
+	summary->device.reason = "the job does not use CUDA";
+	assert_line(fixture, "not seen: GPU activity (the job does not use CUDA)");
+	summary->device.watch = DEVICE_UNAVAILABLE;
+	summary->device.reason = "no agent in the job";
+	assert_line(fixture, "not seen: GPU activity; cuda timing: unavailable (no agent in the "
+			     "job)");
+	fixture->capture.session.plan.activities |= ACTIVITY_CUDA_CALLS;
+	summary->cuda_calls_found = 415;
+	summary->device.calls = 12;
+	assert_line(fixture, "CUDA: 12 calls, seen by probes");
+	assert_line(fixture, "not seen: GPU activity but its calls; cuda timing: unavailable (no "
+			     "agent in the job)");
+	fixture->capture.session.plan.activities =
+		ACTIVITY_RANGES | ACTIVITY_CUDA_CALLS_UNSUPPORTED;
+	assert_line(fixture, "not seen: GPU activity; cuda timing: unavailable (no agent in the "
+			     "job; nor can this kernel probe the calls)");
+	summary->device.watch = DEVICE_WATCHED;
+	assert_no_line(fixture, "unavailable");
+}
+
 static void unknown_outcomes_are_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -153,6 +179,109 @@ static void losses_are_told(void **state)
 	fixture->capture.summary.loss[LOSS_NAME_TRUNCATED] = 3;
 	assert_line(fixture, "LOST: ring_full 12");
 	assert_line(fixture, "note: name_truncated 3");
+}
+
+static void what_found_the_rings_full_is_told(void **state)
+{
+	static const struct hole holes[] = { { 23000000, 24000000, 4, 0, 0 },
+					     { 30000000, 30500000, 8, 0, 0 } };
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	summary->rings.count = 4;
+	summary->rings.ring_bytes = 1 << 20;
+	assert_no_line(fixture,
+		       "  the rings were full (1.0 MB for each CPU): --ring-size takes more");
+	summary->loss[LOSS_RING_FULL] = 12;
+	summary->rings.lost[WIRE_OP_BEGIN] = 7;
+	summary->rings.lost[WIRE_MEMORY] = 5;
+	summary->holes = holes;
+	summary->hole_count = 2;
+	assert_line(fixture, "LOST: ring_full 12");
+	assert_line(fixture,
+		    "  of them 7 operator begins, 5 memory events; in 2 stretches of 1.50 ms "
+		    "together, marked in the trace");
+	assert_line(fixture, "  the rings were full (1.0 MB for each CPU): --ring-size takes more");
+}
+
+static void inferred_ends_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->capture.summary.operator_kinds = 41;
+	assert_no_line(fixture, "operators:");
+	fixture->capture.summary.inferred_kinds = 12;
+	assert_line(fixture, "operators: 41 kinds, 12 of them with inferred ends (short ones; "
+			     "--exact probes every end)");
+}
+
+static void what_was_given_up_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	capture_record_all(&fixture->capture);
+	capture_add_mode(&fixture->capture, 3, "aten::mm", MODE_BEGIN_ONLY);
+	assert_no_line(fixture, "given up");
+	capture_add_mode(&fixture->capture, 4, "aten::t", MODE_OFF);
+	capture_add_mode(&fixture->capture, MODE_SUBJECT_NODES, "nodes", MODE_OFF);
+	capture_add_mode(&fixture->capture, MODE_SUBJECT_MEMORY, "memory", MODE_OFF);
+	assert_line(fixture,
+		    "given up for its cost (--max-overhead 10%): 1 operator, autograd nodes, "
+		    "memory; see timing.modes in profile.json");
+	fixture->capture.modes[1].mode = MODE_EXACT;
+	assert_line(fixture,
+		    "given up for its cost (--max-overhead 10%): autograd nodes, memory; see "
+		    "timing.modes in profile.json");
+}
+
+static void how_probes_were_attached_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	fixture->capture.session.attached = ATTACHED_IN_BULK;
+	summary->attach_ns = 77900000;
+	assert_no_line(fixture, "probes");
+	fixture->capture.session.attached = ATTACHED_BY_THREAD;
+	assert_non_null(strstr(lines(fixture), "note: this kernel probes thread by thread"));
+	fixture->capture.session.attached = ATTACHED_ONE_BY_ONE;
+	assert_line(fixture, "note: 1 probes, attached one by one (no uprobe_multi); it took "
+			     "77.9 ms");
+	summary->detach_ns = 198000000;
+	assert_line(fixture, "note: 1 probes, attached one by one (no uprobe_multi); it took "
+			     "77.9 ms; to take them off took 198.0 ms");
+	fixture->capture.probes[0].activity = ACTIVITY_OPERATORS; /* found, and not attached */
+	assert_non_null(strstr(lines(fixture), "note: 0 probes"));
+}
+
+static void what_the_kernel_cannot_do_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_no_line(fixture, "not seen: operators");
+	fixture->capture.session.plan.activities = ACTIVITY_RANGES | ACTIVITY_UNSUPPORTED;
+	assert_line(fixture, "not seen: operators, autograd, memory (this kernel cannot probe "
+			     "them: uprobe_multi with a filter by process is missing)");
+}
+
+static void memory_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct summary *summary = &fixture->capture.summary;
+
+	assert_no_line(fixture, "memory:");
+	summary->memory_events = 341;
+	summary->net_bytes[SPAN_CPU] = 1258291;
+	assert_line(fixture, "memory: net +1.2 MB on the CPU, 341 events");
+	summary->net_bytes[SPAN_CPU] = -512;
+	summary->net_bytes[SPAN_GPU] = 3 << 20;
+	summary->old_frees = 12;
+	summary->out_of_memory = 2;
+	assert_line(fixture, "memory: net -512 B on the CPU, +3.0 MB on devices, 341 events; out "
+			     "of memory 2 times; 12 frees of blocks older than the "
+			     "window are not counted");
+	summary->net_bytes[SPAN_CPU] = INT64_MIN;
+	assert_non_null(strstr(lines(fixture), "memory: net -8388608.0 TB on the CPU"));
 }
 
 static void an_optional_site_is_not_missed(void **state)
@@ -257,9 +386,16 @@ int main(void)
 		TEST(a_complete_capture_is_told),
 		TEST(every_state_has_its_line),
 		TEST(unknown_outcomes_are_told),
+		TEST(cuda_timing_is_unavailable_for_a_reason),
 		TEST(no_attempts_are_explained),
 		TEST(times_that_are_not_known_are_left_out),
 		TEST(losses_are_told),
+		TEST(what_found_the_rings_full_is_told),
+		TEST(inferred_ends_are_told),
+		TEST(what_was_given_up_is_told),
+		TEST(how_probes_were_attached_is_told),
+		TEST(what_the_kernel_cannot_do_is_told),
+		TEST(memory_is_told),
 		TEST(an_optional_site_is_not_missed),
 		TEST(no_directory_is_no_line),
 		TEST(hostile_names_do_not_reach_the_terminal),

@@ -26,6 +26,46 @@ static void whole_numbers_in_range_are_taken(void **state)
 	}
 }
 
+static void sizes_are_taken_with_their_unit(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t max, value;
+		int err;
+	} rows[] = {
+		{ "0", 10, 0, 0 },
+		{ "1000", UINT64_MAX, 1000, 0 },
+		{ "64K", UINT64_MAX, 65536, 0 },
+		{ "3M", UINT64_MAX, 3 << 20, 0 },
+		{ "1G", 1 << 30, 1 << 30, 0 },
+		{ "17179869183G", UINT64_MAX, 17179869183ULL << 30, 0 },
+		{ "18446744073709551615", UINT64_MAX, UINT64_MAX, 0 },
+		{ "2G", 1 << 30, 42, -ERANGE },
+		{ "17179869184G", UINT64_MAX, 42, -ERANGE },
+		{ "18446744073709551616", UINT64_MAX, 42, -ERANGE },
+		{ "99999999999999999999K", UINT64_MAX, 42, -ERANGE },
+		{ "", 10, 42, -EINVAL },
+		{ "K", 10, 42, -EINVAL },
+		{ "1k", 10, 42, -EINVAL },
+		{ "1KB", 10, 42, -EINVAL },
+		{ "1K1", 10, 42, -EINVAL },
+		{ "-1", 10, 42, -EINVAL },
+		{ "+1", 10, 42, -EINVAL },
+		{ " 1", 10, 42, -EINVAL },
+		{ "1.5M", 10, 42, -EINVAL },
+		{ "0x10", 100, 42, -EINVAL },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT_OF(rows); i++) {
+		uint64_t value = 42;
+
+		assert_row(i, text_parse_bytes(rows[i].text, rows[i].max, &value) == rows[i].err);
+		assert_row(i, value == rows[i].value);
+	}
+}
+
 static void what_is_no_number_or_too_large_is_refused(void **state)
 {
 	static const struct {
@@ -231,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_numbers_in_range_are_taken),
 		cmocka_unit_test(what_is_no_number_or_too_large_is_refused),
+		cmocka_unit_test(sizes_are_taken_with_their_unit),
 		cmocka_unit_test(utf8_sequences_are_measured),
 		cmocka_unit_test(printable_text_holds_no_controls),
 		cmocka_unit_test(printable_text_is_cut_between_characters),

@@ -136,11 +136,37 @@ static void every_row_is_complete(void **state)
 		assert_row(i, rows[i].point && *rows[i].point);
 		assert_row(i, rows[i].hits && *rows[i].hits);
 		assert_row(i, rows[i].cost && *rows[i].cost);
-		assert_row(i, rows[i].prefixes[0] && text_has_prefix(rows[i].prefixes[0], "_ZN"));
+		assert_row(i,
+			   rows[i].prefixes[0] && (text_has_prefix(rows[i].prefixes[0], "_Z") ||
+						   text_has_prefix(rows[i].prefixes[0],
+								   "_pytorch_record_function_")));
 		assert_row(i, !rows[i].until || rows[i].since <= rows[i].until);
 		/* They travel in a wire_probe. */
 		assert_row(i, strlen(rows[i].point) < 48 && strlen(rows[i].cost) < 160);
 	}
+}
+
+static void node_layouts_follow_the_release(void **state)
+{
+	static const struct {
+		torch_release release;
+		__u32 sequence, object;
+	} rows[] = {
+		{ TORCH_RELEASE(1, 13), 24, 392 }, { TORCH_RELEASE(2, 1), 24, 392 },
+		{ TORCH_RELEASE(2, 2), 24, 472 },  { TORCH_RELEASE(2, 12), 24, 472 },
+		{ TORCH_RELEASE(2, 13), 16, 112 }, { TORCH_RELEASE(2, 14), 16, 112 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT_OF(rows); i++) {
+		struct probe_config config = { 0 };
+
+		assert_row(i, torch_catalog_node_layout(rows[i].release, &config));
+		assert_row(i, config.node_sequence == rows[i].sequence);
+		assert_row(i, config.node_object == rows[i].object);
+	}
+	assert_false(torch_catalog_node_layout(0, &(struct probe_config){ 0 }));
 }
 
 static void layouts_follow_the_release(void **state)
@@ -191,6 +217,7 @@ int main(void)
 		cmocka_unit_test(every_release_has_what_ranges_need),
 		cmocka_unit_test(every_row_is_complete),
 		cmocka_unit_test(layouts_follow_the_release),
+		cmocka_unit_test(node_layouts_follow_the_release),
 		cmocka_unit_test(unknown_releases_have_no_layout),
 	};
 

@@ -1,42 +1,15 @@
 /*
- * spans.c - see spans.h. Each thread has a list of its open ranges in order of beginning. When a
- * range ends, its parent is the one before it in the list: that one began earlier and is still
- * open, so it encloses it whole. A range that ends before one that began inside it leaves the list
- * and is nobody's parent, as torch.profiler sees it. An object's address is reused at once: a
- * beginning for an object that is still open means that its end was not seen.
+ * spans.c - see spans.h and, for the list of what is open, open_spans.h. An object's address is
+ * reused at once: a beginning for an object that is still open means that its end was not seen.
  */
 #include "analyze/spans.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/hashmap.h"
-
-struct open_span {
-	struct open_span *outer, *inner; /* neighbours in the thread's list */
-	struct thread_spans *thread;
-	struct span span;
-	uint64_t object;
-	uint64_t child_ns;
-};
-
-struct thread_spans {
-	struct thread_spans *next; /* all threads, for free */
-	struct open_span *outermost, *innermost;
-	uint64_t last_end_ns;
-};
-
-struct spans {
-	struct name_table *names;
-	struct span_sink *next;
-	struct hashmap *by_object;
-	struct hashmap *by_tid;
-	struct thread_spans *threads;
-	size_t open_max;
-	uint64_t last_id;
-	uint64_t dropped, cut_names, nameless;
-};
+#include "analyze/doubts.h"
+#include "analyze/losses.h"
+#include "analyze/open_spans.h"
 
 int spans_new(struct spans **out, struct name_table *names, struct span_sink *next, size_t open_max)
 {
@@ -59,19 +32,29 @@ int spans_new(struct spans **out, struct name_table *names, struct span_sink *ne
 	return 0;
 }
 
+static void free_one(struct open_span *open)
+{
+	if (!open)
+		return;
+	free(open->shapes);
+	free(open);
+}
+
 static void free_open(struct thread_spans *thread)
 {
 	struct open_span *open, *inner;
 
 	for (open = thread->outermost; open; open = inner) {
 		inner = open->inner;
-		free(open);
+		free_one(open->delayed);
+		free_one(open);
 	}
 }
 
 void spans_free(struct spans *spans)
 {
 	struct thread_spans *thread, *next;
+	struct open_span *unused, *outer;
 
 	if (!spans)
 		return;
@@ -80,76 +63,13 @@ void spans_free(struct spans *spans)
 		free_open(thread);
 		free(thread);
 	}
+	for (unused = spans->unused; unused; unused = outer) {
+		outer = unused->outer;
+		free_one(unused);
+	}
 	hashmap_free(spans->by_object);
 	hashmap_free(spans->by_tid);
 	free(spans);
-}
-
-static struct thread_spans *thread_get(struct spans *spans, uint32_t tid)
-{
-	struct thread_spans *thread = hashmap_get(spans->by_tid, tid);
-
-	if (thread)
-		return thread;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread)
-		return NULL;
-	if (hashmap_put(spans->by_tid, tid, thread, NULL)) {
-		free(thread);
-		return NULL;
-	}
-	thread->next = spans->threads;
-	spans->threads = thread;
-	return thread;
-}
-
-static void link_innermost(struct thread_spans *thread, struct open_span *open)
-{
-	open->thread = thread;
-	open->outer = thread->innermost;
-	if (thread->innermost)
-		thread->innermost->inner = open;
-	else
-		thread->outermost = open;
-	thread->innermost = open;
-}
-
-static void unlink_open(struct open_span *open)
-{
-	struct thread_spans *thread = open->thread;
-
-	if (open->outer)
-		open->outer->inner = open->inner;
-	else
-		thread->outermost = open->inner;
-	if (open->inner)
-		open->inner->outer = open->outer;
-	else
-		thread->innermost = open->outer;
-}
-
-/* Consumes open. */
-static int finish(struct spans *spans, struct open_span *open, uint64_t end_ns, bool is_finished)
-{
-	struct span *span = &open->span;
-	uint64_t duration_ns;
-	int err;
-
-	span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
-	span->is_finished = is_finished;
-	duration_ns = span->end_ns - span->start_ns;
-	if (!span->is_async) {
-		span->self_ns = duration_ns > open->child_ns ? duration_ns - open->child_ns : 0;
-		span->is_top = !open->outer;
-		if (open->outer)
-			open->outer->child_ns += duration_ns;
-		if (span->end_ns > open->thread->last_end_ns)
-			open->thread->last_end_ns = span->end_ns;
-	}
-	unlink_open(open);
-	err = spans->next->span(spans->next, span);
-	free(open);
-	return err;
 }
 
 static const char *name_of(struct spans *spans, const struct wire_range_begin *record)
@@ -163,79 +83,140 @@ static const char *name_of(struct spans *spans, const struct wire_range_begin *r
 	return name_table_add(spans->names, record->name, record->name_size);
 }
 
-static struct open_span *open_new(struct spans *spans, const struct event *event)
+static int open_range(struct spans *spans, struct thread_spans *thread, const struct event *event)
 {
-	struct thread_spans *thread = thread_get(spans, event->header->tid);
 	const char *name = name_of(spans, event->range_begin);
 	struct open_span *open;
+	int err;
 
-	if (!thread || !name)
-		return NULL;
-	open = calloc(1, sizeof(*open));
-	if (!open)
-		return NULL;
+	if (!name)
+		return -ENOMEM;
+	err = open_spans_begin(spans, thread, event->header->time_ns, true, &open);
+	if (err)
+		return err;
 	open->object = event->range_begin->object;
 	open->span.name = name;
-	open->span.id = ++spans->last_id;
-	open->span.start_ns = event->header->time_ns;
-	open->span.tid = event->header->tid;
-	open->span.range = event->range_begin->range;
-	link_innermost(thread, open);
-	return open;
+	open->span.kind = event->range_begin->range;
+	return hashmap_put(spans->by_object, open->object, open, NULL);
 }
 
 int spans_begin(struct spans *spans, const struct event *event)
 {
-	struct open_span *open, *stale;
+	struct thread_spans *thread = open_spans_thread(spans, event->header->tid);
+	uint64_t now_ns = event->header->time_ns;
+	struct open_span *stale;
 	int err;
 
-	stale = hashmap_remove(spans->by_object, event->range_begin->object);
-	if (stale) {
-		err = finish(spans, stale, event->header->time_ns, false);
-		if (err)
-			return err;
-	}
-	if (hashmap_count(spans->by_object) >= spans->open_max) {
-		spans->dropped++;
-		return 0;
-	}
-	open = open_new(spans, event);
-	if (!open)
+	if (!thread)
 		return -ENOMEM;
-	err = hashmap_put(spans->by_object, open->object, open, NULL);
-	if (err) {
-		unlink_open(open);
-		free(open);
-	}
+	err = losses_look(spans, thread, now_ns);
+	if (!err)
+		err = open_spans_leave_short(spans, thread, now_ns);
+	stale = hashmap_remove(spans->by_object, event->range_begin->object);
+	if (!err && stale)
+		err = open_spans_finish(spans, stale, now_ns);
+	if (err)
+		return err;
+	doubts_range_begins(thread, now_ns);
+	open_spans_charge(thread, spans->hit_ns / 2, now_ns);
+	if (hashmap_count(spans->by_object) < spans->open_max)
+		err = open_range(spans, thread, event);
+	else
+		spans->dropped++;
+	open_spans_charge(thread, spans->hit_ns - spans->hit_ns / 2, now_ns);
 	return err;
+}
+
+/*
+ * Calls that began inside a range which ends on its own thread. A range has no stack pointer, but
+ * Python ends it when what ran inside it is over, be it by an exception, which operators do not
+ * tell. Those whose end such an exception would have shown still run: hooks of two nodes may begin
+ * and end one range.
+ */
+static int leave_inside(struct spans *spans, const struct open_span *range, uint64_t now_ns)
+{
+	struct open_span *call;
+	int err = 0;
+
+	while (!err && (call = range->thread->innermost_call) && call->order > range->order &&
+	       (call->is_begin_only || span_kind_has_own_end(call->span.kind)))
+		err = open_spans_leave(spans, call, now_ns);
+	return err;
+}
+
+static int end_range(struct spans *spans, struct thread_spans *thread, struct open_span *open,
+		     uint64_t now_ns)
+{
+	int err = 0, end_err;
+
+	open->span.is_async = open->thread != thread;
+	if (!open->span.is_async) {
+		err = leave_inside(spans, open, now_ns);
+		if (!err)
+			err = losses_end_inside(spans, open);
+		doubts_range_ends(open, now_ns);
+	}
+	open_spans_charge(thread, spans->hit_ns / 2, now_ns);
+	end_err = open_spans_end(spans, open, now_ns);
+	open_spans_charge(thread, spans->hit_ns - spans->hit_ns / 2, now_ns);
+	return err ? err : end_err;
 }
 
 int spans_end(struct spans *spans, const struct event *event)
 {
-	struct open_span *open = hashmap_remove(spans->by_object, event->range_end->object);
+	struct thread_spans *thread = open_spans_thread(spans, event->header->tid);
+	uint64_t now_ns = event->header->time_ns;
+	struct open_span *open;
+	int err, end_err;
 
-	if (!open) /* its beginning was lost, and counted where it was */
-		return 0;
-	open->span.is_async = open->span.tid != event->header->tid;
-	return finish(spans, open, event->header->time_ns, true);
+	if (!thread)
+		return -ENOMEM;
+	err = losses_look(spans, thread, now_ns);
+	if (!err)
+		err = open_spans_settle(spans, thread, now_ns);
+	open = hashmap_remove(spans->by_object, event->range_end->object);
+	if (!open) {
+		/* Its beginning was lost, and counted where it was, or lies before the window: what
+		 * is open may be within it, and over. */
+		open_spans_charge(thread, spans->hit_ns, 0);
+		return err;
+	}
+	end_err = end_range(spans, thread, open, now_ns);
+	return err ? err : end_err;
+}
+
+/*
+ * The window is over at end_ns. A span cannot end before one that it encloses, nor is anything told
+ * of the end of a call while something inside it goes on.
+ */
+static int close_one(struct spans *spans, struct open_span *open, uint64_t end_ns, bool holds_open)
+{
+	if (open->last_child_end_ns > end_ns)
+		end_ns = open->last_child_end_ns;
+	if (!open->is_call)
+		hashmap_remove(spans->by_object, open->object);
+	if (!open->is_begin_only || holds_open)
+		return open_spans_finish(spans, open, end_ns);
+	if (open->last_seen_ns > end_ns)
+		open->last_seen_ns = end_ns;
+	return open_spans_leave(spans, open, end_ns);
 }
 
 static int close_thread(struct spans *spans, struct thread_spans *thread, uint64_t end_ns)
 {
 	struct open_span *open, *outer;
+	bool holds_open = false;
+	int err = 0;
 
-	for (open = thread->innermost; open; open = outer) {
-		/* A range cannot end before one that it encloses. */
-		uint64_t span_end_ns = thread->last_end_ns > end_ns ? thread->last_end_ns : end_ns;
-		int err;
-
+	for (open = thread->innermost; open && !err; open = outer) {
 		outer = open->outer;
-		hashmap_remove(spans->by_object, open->object);
-		err = finish(spans, open, span_end_ns, false);
-		if (err)
-			return err;
+		if (!open->is_shown)
+			continue;
+		holds_open |= !open->is_begin_only;
+		err = close_one(spans, open, end_ns, holds_open);
 	}
-	return 0;
+	thread->dropped_sp = 0;
+	return err;
 }
 
 int spans_close_open(struct spans *spans, uint64_t end_ns)
@@ -243,9 +224,18 @@ int spans_close_open(struct spans *spans, uint64_t end_ns)
 	struct thread_spans *thread;
 	int err = 0;
 
-	for (thread = spans->threads; thread && !err; thread = thread->next)
+	/* Taken off the list once it is closed: closing begins rows. */
+	while (!err && (thread = spans->busy)) {
 		err = close_thread(spans, thread, end_ns);
+		spans->busy = thread->next_busy;
+		thread->is_busy = false;
+	}
 	return err;
+}
+
+int spans_hole(struct spans *spans, const struct event *event)
+{
+	return losses_hole(spans, event->hole);
 }
 
 size_t spans_open_count(const struct spans *spans)
@@ -253,18 +243,30 @@ size_t spans_open_count(const struct spans *spans)
 	return hashmap_count(spans->by_object);
 }
 
-uint64_t spans_outermost_open(const struct spans *spans, uint32_t tid, uint64_t since_ns)
+size_t spans_open_calls(const struct spans *spans)
+{
+	return spans->open_calls;
+}
+
+uint64_t spans_begun(const struct spans *spans)
+{
+	return spans->last_order;
+}
+
+uint64_t spans_outermost_open(const struct spans *spans, uint32_t tid, uint64_t since)
 {
 	const struct thread_spans *thread = hashmap_get(spans->by_tid, tid);
 	const struct open_span *open;
+	uint64_t id = 0;
 
 	if (!thread)
 		return 0;
-	for (open = thread->outermost; open; open = open->inner) {
-		if (open->span.start_ns >= since_ns)
-			return open->span.id;
+	/* From within: what was open before is not walked through at each step. */
+	for (open = thread->innermost; open && open->order > since; open = open->outer) {
+		if (open->is_shown)
+			id = open->span.id;
 	}
-	return 0;
+	return id;
 }
 
 uint64_t spans_dropped(const struct spans *spans)

@@ -1,6 +1,7 @@
 /*
  * spans.h - pairs the beginnings and ends of ranges by the address of their object, across threads,
- * and knows which range of a thread encloses which. Pushes each span on as it ends.
+ * and knows which span of a thread encloses which: calls.h adds those of operators. Pushes each
+ * span on as it ends, children before their parents.
  */
 #ifndef ANALYZE_SPANS_H
 #define ANALYZE_SPANS_H
@@ -21,15 +22,25 @@ void spans_free(struct spans *spans); /* NULL is legal */
 int spans_begin(struct spans *spans, const struct event *event);
 int spans_end(struct spans *spans, const struct event *event);
 
-/* Ends what is still open at end_ns, innermost first, as not finished. */
+/* Records of this time were lost: a WIRE_HOLE event; see losses.h. -ENOMEM. */
+int spans_hole(struct spans *spans, const struct event *event);
+
+/*
+ * Ends what is still open of the window at end_ns, innermost first, as not finished; calls whose
+ * ends are not probed as what they took in warmup.
+ */
 int spans_close_open(struct spans *spans, uint64_t end_ns);
 
-size_t spans_open_count(const struct spans *spans);
+size_t spans_open_count(const struct spans *spans); /* ranges */
+size_t spans_open_calls(const struct spans *spans); /* of the window, whose ends may still come */
 
-/* The outermost open range of the thread that began at or after since_ns: its id, or 0. */
-uint64_t spans_outermost_open(const struct spans *spans, uint32_t tid, uint64_t since_ns);
+/* How many have begun so far, on all threads, hidden ones too. */
+uint64_t spans_begun(const struct spans *spans);
 
-uint64_t spans_dropped(const struct spans *spans); /* over open_max */
+/* The outermost open span of the thread that began after since others had: its id, or 0. */
+uint64_t spans_outermost_open(const struct spans *spans, uint32_t tid, uint64_t since);
+
+uint64_t spans_dropped(const struct spans *spans); /* ranges over open_max, calls nested too deep */
 uint64_t spans_cut_names(const struct spans *spans);
 uint64_t spans_nameless(const struct spans *spans);
 

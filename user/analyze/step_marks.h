@@ -10,13 +10,12 @@
 #define ANALYZE_STEP_MARKS_H
 
 #include "analyze/spans.h"
-#include "base/name_table.h"
 #include "model/event.h"
 #include "model/sink.h"
 
 struct step_marks;
 
-int step_marks_new(struct step_marks **out, struct name_table *names, struct span_sink *next);
+int step_marks_new(struct step_marks **out, struct span_sink *next);
 void step_marks_free(struct step_marks *marks); /* NULL is legal */
 
 /* Spans that pass through on their way to next. */

@@ -1,14 +1,17 @@
-/* window.c - see window.h. One array of attempts, indexed by the attempt's number. */
+/* window.c - see window.h. An attempt's place in the log is its number. */
 #include "analyze/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define GAP_MAX (1U << 20) /* more lost attempts than that is a damaged record */
+#include "base/bound.h"
+
+#define GAP_MAX BOUND(1U << 20, 1U << 8) /* more lost attempts than that is a damaged record */
 
 struct window {
-	struct attempt *attempts;
-	size_t count, capacity;
+	struct attempt_log attempts;
+	uint64_t active_count, outcome_count[OUTCOME_CNT];
 	uint64_t lost;
 	bool is_active;
 	uint64_t first_start_ns, start_ns, end_ns, total_ns;
@@ -30,39 +33,34 @@ void window_free(struct window *window)
 {
 	if (!window)
 		return;
-	free(window->attempts);
+	attempt_log_clear(&window->attempts);
 	free(window);
 }
 
-static struct attempt *append(struct window *window)
+static int append(struct window *window, const struct attempt *attempt)
 {
-	if (window->count == window->capacity) {
-		size_t capacity = window->capacity ? window->capacity * 2 : 64;
-		struct attempt *grown = realloc(window->attempts, capacity * sizeof(*grown));
+	int err = attempt_log_add(&window->attempts, attempt);
 
-		if (!grown)
-			return NULL;
-		window->attempts = grown;
-		window->capacity = capacity;
-	}
-	window->attempts[window->count] = (struct attempt){ 0 };
-	return &window->attempts[window->count++];
+	if (err)
+		return err;
+	window->active_count += attempt->phase == PHASE_ACTIVE;
+	window->outcome_count[attempt->outcome]++;
+	return 0;
 }
 
 static int fill_gap(struct window *window, const struct wire_attempt *record)
 {
-	if (record->index < window->count || record->index - window->count + window->lost > GAP_MAX)
-		return -EPROTO;
-	while (window->count < record->index) {
-		struct attempt *lost = append(window);
+	const struct attempt lost = { .phase = record->phase, .cycle = record->cycle };
+	const size_t *count = &window->attempts.count;
+	int err = 0;
 
-		if (!lost)
-			return -ENOMEM;
-		lost->phase = record->phase;
-		lost->cycle = record->cycle;
-		window->lost++;
+	if (record->index < *count || record->index - *count + window->lost > GAP_MAX)
+		return -EPROTO;
+	while (*count < record->index && !err) {
+		err = append(window, &lost);
+		window->lost += !err;
 	}
-	return 0;
+	return err;
 }
 
 static void close_window(struct window *window, uint64_t now_ns)
@@ -92,23 +90,25 @@ int window_attempt(struct window *window, const struct event *event)
 {
 	const struct wire_attempt *record = event->attempt;
 	uint64_t now_ns = event->header->time_ns, start_ns;
-	struct attempt *attempt;
+	struct attempt attempt;
 	int err = fill_gap(window, record);
 
 	if (err)
 		return err;
-	start_ns = window->count ? window->attempts[window->count - 1].end_ns : 0;
-	attempt = append(window);
-	if (!attempt)
-		return -ENOMEM;
-	attempt->start_ns = start_ns;
-	attempt->end_ns = now_ns;
-	attempt->tid = event->header->tid;
-	attempt->cycle = record->cycle;
-	attempt->phase = record->phase;
-	attempt->outcome = record->outcome;
-	attempt->is_disturbed =
-		is_unwatched(attempt) && (window->has_probes || start_ns < window->detached_ns);
+	start_ns = window->attempts.last.end_ns;
+	attempt = (struct attempt){
+		.start_ns = start_ns,
+		.end_ns = now_ns,
+		.tid = event->header->tid,
+		.cycle = record->cycle,
+		.phase = record->phase,
+		.outcome = record->outcome,
+	};
+	attempt.is_disturbed =
+		is_unwatched(&attempt) && (window->has_probes || start_ns < window->detached_ns);
+	err = append(window, &attempt);
+	if (err)
+		return err;
 	/* A lost boundary may have been the one into the window. */
 	if (record->phase == PHASE_ACTIVE && !window->is_active)
 		open_window(window, start_ns ? start_ns : now_ns);
@@ -152,10 +152,10 @@ void window_stop(struct window *window, uint64_t stop_ns)
 
 const struct attempt *window_last(const struct window *window, size_t *index)
 {
-	if (!window->count)
+	if (!window->attempts.count)
 		return NULL;
-	*index = window->count - 1;
-	return &window->attempts[window->count - 1];
+	*index = window->attempts.count - 1;
+	return &window->attempts.last;
 }
 
 uint64_t window_lost_attempts(const struct window *window)
@@ -174,14 +174,10 @@ static enum window_state state_of(const struct window *window, enum wire_stop re
 
 void window_summarize(const struct window *window, enum wire_stop reason, struct summary *summary)
 {
-	size_t i;
-
-	summary->attempts = window->attempts;
-	summary->attempt_count = window->count;
-	for (i = 0; i < window->count; i++) {
-		summary->active_count += window->attempts[i].phase == PHASE_ACTIVE;
-		summary->outcome_count[window->attempts[i].outcome]++;
-	}
+	summary->attempts = &window->attempts;
+	summary->attempt_count = window->attempts.count;
+	summary->active_count = window->active_count;
+	memcpy(summary->outcome_count, window->outcome_count, sizeof(summary->outcome_count));
 	summary->started_ns = window->first_start_ns;
 	summary->ended_ns = window->end_ns;
 	summary->window_ns = window->total_ns;

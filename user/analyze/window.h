@@ -5,7 +5,7 @@
 #ifndef ANALYZE_WINDOW_H
 #define ANALYZE_WINDOW_H
 
-#include "model/attempt.h"
+#include "model/attempt_log.h"
 #include "model/event.h"
 #include "model/summary.h"
 
@@ -38,7 +38,7 @@ void window_stop(struct window *window, uint64_t stop_ns);
  */
 void window_summarize(const struct window *window, enum wire_stop reason, struct summary *summary);
 
-/* The last attempt, or NULL. */
+/* The last attempt, or NULL; valid until the next one. */
 const struct attempt *window_last(const struct window *window, size_t *index);
 
 uint64_t window_lost_attempts(const struct window *window);

@@ -4,7 +4,8 @@
  * file's size, because the file belongs to the job and may be damaged on purpose.
  *
  * Invariant: a struct elf_image holds only segments that lie inside the file, so an address that
- * passes segment_of() can be read without further checks.
+ * passes segment_of() can be read without further checks. Symbols and their names are read here,
+ * not by libelf, which looks for the end of the string table anew with each name.
  */
 #include "attach/elf_symbols.h"
 
@@ -12,9 +13,16 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Linkers write one executable segment, or a few; a file with more is odd, the rest is ignored. */
 #define SEGMENT_CNT_MAX 64
+
+/* A file with holes costs nothing to make and can be as large as it likes. libtorch_cpu has 530,000
+ * symbols and 24 MB of read-only data. */
+#define SYMBOL_CNT_MAX ((uint64_t)4 << 20)
+#define READ_ONLY_BYTES_MAX ((uint64_t)512 << 20)
 
 struct segment {
 	uint64_t address;
@@ -72,36 +80,40 @@ static int read_segments(struct elf_image *image)
 	return 0;
 }
 
-static int check_header(Elf *elf)
+/*
+ * Before libelf sees the file: it allocates for every section that is claimed. A number that does
+ * not fit the header (e_shnum is 0 then) stands in the first section. No library needs that, and
+ * with it a file of holes alone would take gigabytes.
+ */
+static int check_header(int fd)
 {
-	const char *ident;
-	GElf_Ehdr header;
+	Elf64_Ehdr header;
+	ssize_t got = pread(fd, &header, sizeof(header), 0);
 
-	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+	if (got < 0)
+		return -EIO;
+	if (got < (ssize_t)sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;
-	ident = elf_getident(elf, NULL);
-	if (!ident || ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+	if (header.e_machine != EM_X86_64 || (header.e_type != ET_DYN && header.e_type != ET_EXEC))
 		return -ENOEXEC;
-	if (header.e_machine != EM_X86_64)
-		return -ENOEXEC;
-	if (header.e_type != ET_DYN && header.e_type != ET_EXEC)
-		return -ENOEXEC;
-	return 0;
+	return header.e_shoff && !header.e_shnum ? -ENOEXEC : 0;
 }
 
 static int read_image(struct elf_image *image, int fd)
 {
 	size_t size_bytes;
-	int err;
+	int err = check_header(fd);
 
+	if (err)
+		return err;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -EIO;
 	image->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!image->elf)
 		return -EIO;
-	err = check_header(image->elf);
-	if (err)
-		return err;
+	if (elf_kind(image->elf) != ELF_K_ELF)
+		return -ENOEXEC;
 
 	image->bytes = (const uint8_t *)elf_rawfile(image->elf, &size_bytes);
 	if (!image->bytes)
@@ -137,26 +149,26 @@ void elf_image_free(struct elf_image *image)
 
 /* One symbol table and its strings, both inside the file. */
 struct symbol_table {
-	Elf_Data *symbols;
-	size_t strings_index;
-	size_t cnt;
+	const uint8_t *symbols; /* not aligned */
+	const char *strings;
+	uint64_t strings_bytes; /* up to the last NUL, which all that begins before it ends by */
+	uint64_t cnt;
 	bool from_symtab;
 };
 
-static bool is_table_sound(const struct elf_image *image, const GElf_Shdr *header)
+static bool find_strings(const struct elf_image *image, uint32_t index, struct symbol_table *table)
 {
-	Elf_Scn *strings;
-	GElf_Shdr strings_header;
+	Elf_Scn *section = elf_getscn(image->elf, index);
+	GElf_Shdr header;
+	const char *last;
 
-	if (header->sh_entsize != sizeof(Elf64_Sym))
+	if (!section || !gelf_getshdr(section, &header) || header.sh_type != SHT_STRTAB ||
+	    header.sh_flags & SHF_COMPRESSED || !is_inside(image, header.sh_offset, header.sh_size))
 		return false;
-	if (!is_inside(image, header->sh_offset, header->sh_size))
-		return false;
-	strings = elf_getscn(image->elf, header->sh_link);
-	if (!strings || !gelf_getshdr(strings, &strings_header))
-		return false;
-	return strings_header.sh_type == SHT_STRTAB &&
-	       is_inside(image, strings_header.sh_offset, strings_header.sh_size);
+	table->strings = (const char *)image->bytes + header.sh_offset;
+	last = memrchr(table->strings, '\0', header.sh_size);
+	table->strings_bytes = last ? (uint64_t)(last - table->strings) + 1 : 0;
+	return true;
 }
 
 /* Returns false when the file has no sound table of this type. */
@@ -168,32 +180,28 @@ static bool find_table(const struct elf_image *image, uint32_t type, struct symb
 	while ((section = elf_nextscn(image->elf, section))) {
 		if (!gelf_getshdr(section, &header) || header.sh_type != type)
 			continue;
-		if (!is_table_sound(image, &header))
+		if (header.sh_entsize != sizeof(Elf64_Sym) || header.sh_flags & SHF_COMPRESSED ||
+		    !is_inside(image, header.sh_offset, header.sh_size) ||
+		    !find_strings(image, header.sh_link, table))
 			continue;
-		table->symbols = elf_getdata(section, NULL);
-		if (!table->symbols)
-			continue;
-		table->strings_index = header.sh_link;
-		table->cnt = table->symbols->d_size / sizeof(Elf64_Sym);
+		table->symbols = image->bytes + header.sh_offset;
+		table->cnt = header.sh_size / sizeof(Elf64_Sym);
 		table->from_symtab = type == SHT_SYMTAB;
 		return true;
 	}
 	return false;
 }
 
-static bool read_symbol(const struct elf_image *image, const struct symbol_table *table,
-			size_t index, struct elf_symbol *symbol)
+static bool read_symbol(const struct symbol_table *table, uint64_t index, struct elf_symbol *symbol)
 {
-	GElf_Sym entry;
+	Elf64_Sym entry;
 
-	/* the index goes by int through libelf, so a table of 2^31 entries ends early */
-	if (!gelf_getsym(table->symbols, (int)index, &entry))
+	memcpy(&entry, table->symbols + index * sizeof(entry), sizeof(entry));
+	if (ELF64_ST_TYPE(entry.st_info) != STT_FUNC || entry.st_shndx == SHN_UNDEF ||
+	    entry.st_name >= table->strings_bytes)
 		return false;
-	if (GELF_ST_TYPE(entry.st_info) != STT_FUNC || entry.st_shndx == SHN_UNDEF)
-		return false;
-	/* checks the index and that the string ends inside its section */
-	symbol->name = elf_strptr(image->elf, table->strings_index, entry.st_name);
-	if (!symbol->name)
+	symbol->name = table->strings + entry.st_name;
+	if (strnlen(symbol->name, ELF_NAME_BYTES_MAX) == ELF_NAME_BYTES_MAX)
 		return false;
 	symbol->address = entry.st_value;
 	symbol->size_bytes = entry.st_size;
@@ -208,14 +216,15 @@ int elf_image_each_function(struct elf_image *image,
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
 	struct symbol_table table;
 	struct elf_symbol symbol;
-	size_t i, t;
+	uint64_t i;
+	size_t t;
 	int ret;
 
 	for (t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
 		if (!find_table(image, types[t], &table))
 			continue;
-		for (i = 0; i < table.cnt && i < INT32_MAX; i++) {
-			if (!read_symbol(image, &table, i, &symbol))
+		for (i = 0; i < table.cnt && i < SYMBOL_CNT_MAX; i++) {
+			if (!read_symbol(&table, i, &symbol))
 				continue;
 			ret = fn(context, &symbol);
 			if (ret)
@@ -223,6 +232,11 @@ int elf_image_each_function(struct elf_image *image,
 		}
 	}
 	return 0;
+}
+
+uint64_t elf_image_size_bytes(const struct elf_image *image)
+{
+	return image->size_bytes;
 }
 
 static const struct segment *segment_of(const struct elf_image *image, uint64_t address)
@@ -259,4 +273,65 @@ const uint8_t *elf_image_code(const struct elf_image *image, uint64_t address, u
 	if (size_bytes > segment->size_bytes - start)
 		return NULL;
 	return image->bytes + segment->offset + start;
+}
+
+static bool holds(const GElf_Phdr *header, uint64_t address, uint64_t size_bytes)
+{
+	return header->p_type == PT_LOAD && address >= header->p_vaddr &&
+	       header->p_vaddr <= UINT64_MAX - header->p_filesz && header->p_filesz >= size_bytes &&
+	       address - header->p_vaddr <= header->p_filesz - size_bytes;
+}
+
+int elf_image_word(const struct elf_image *image, uint64_t address, uint64_t *word)
+{
+	GElf_Phdr header;
+	size_t cnt, i;
+
+	if (elf_getphdrnum(image->elf, &cnt) || cnt >= PN_XNUM)
+		return -ENOENT;
+	for (i = 0; i < cnt; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &header) ||
+		    !holds(&header, address, sizeof(*word)) ||
+		    !is_inside(image, header.p_offset, header.p_filesz))
+			continue;
+		memcpy(word, image->bytes + header.p_offset + (address - header.p_vaddr),
+		       sizeof(*word));
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Constants, strings and unwind tables: loaded, and neither written to nor run. */
+static bool is_read_only_data(const struct elf_image *image, const GElf_Shdr *header)
+{
+	const uint64_t mask = SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_COMPRESSED;
+
+	return header->sh_type == SHT_PROGBITS && (header->sh_flags & mask) == SHF_ALLOC &&
+	       header->sh_size && is_inside(image, header->sh_offset, header->sh_size);
+}
+
+int elf_image_each_read_only_data(struct elf_image *image,
+				  int (*fn)(void *context, const uint8_t *bytes,
+					    uint64_t size_bytes),
+				  void *context)
+{
+	uint64_t left_bytes = image->size_bytes;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	int ret;
+
+	if (left_bytes > READ_ONLY_BYTES_MAX)
+		left_bytes = READ_ONLY_BYTES_MAX;
+	while ((section = elf_nextscn(image->elf, section))) {
+		if (!gelf_getshdr(section, &header) || !is_read_only_data(image, &header))
+			continue;
+		/* sections that lie over one another would make the work larger than the file */
+		if (header.sh_size > left_bytes)
+			break;
+		left_bytes -= header.sh_size;
+		ret = fn(context, image->bytes + header.sh_offset, header.sh_size);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Function symbols, file offsets and code bytes of one ELF file.
+ * Function symbols, file offsets, code bytes and read-only data of one ELF file.
  *
  * The file belongs to the watched job, so nothing in it is believed: every table, index and string
  * is checked against the size of the file. It is mapped, not read: should the job truncate it while
@@ -12,6 +12,10 @@
 #include <stdint.h>
 
 struct elf_image;
+
+/* With its NUL. The longest that is looked for has 600; without a bound names that lie over one
+ * another would make the work larger than the file by far. */
+#define ELF_NAME_BYTES_MAX 4096
 
 struct elf_symbol {
 	const char *name; /* owned by the image, valid while it lives */
@@ -31,13 +35,17 @@ void elf_image_free(struct elf_image *image);
 
 /*
  * Calls fn for each defined function (STT_FUNC) of .symtab, then of .dynsym, one pass per table.
- * A function that is in both is reported twice. Damaged entries are passed over. Parts that the
- * compiler split off (".cold" in the name) are reported like any other.
- * Returns 0, or the first value other than 0 that fn returned; a file without symbols is no error.
+ * A function that is in both is reported twice. Damaged entries are passed over, as are names of
+ * ELF_NAME_BYTES_MAX and more, and what comes behind the first four million entries. Parts that the
+ * compiler split off (".cold" in the name) are reported like any other. Returns 0, or the first
+ * value other than 0 that fn returned; a file without symbols is no error.
  */
 int elf_image_each_function(struct elf_image *image,
 			    int (*fn)(void *context, const struct elf_symbol *symbol),
 			    void *context);
+
+/* Of the file: functions that lie over one another can have more code than that. */
+uint64_t elf_image_size_bytes(const struct elf_image *image);
 
 /*
  * File offset of a code address, by the executable PT_LOAD segments.
@@ -50,5 +58,22 @@ int elf_image_file_offset(const struct elf_image *image, uint64_t address, uint6
  * executable segment and inside the file, or when size_bytes is 0.
  */
 const uint8_t *elf_image_code(const struct elf_image *image, uint64_t address, uint64_t size_bytes);
+
+/*
+ * The eight bytes at address that the file has for a loaded segment, before the loader writes to
+ * it. Returns 0, or -ENOENT with *word untouched.
+ */
+int elf_image_word(const struct elf_image *image, uint64_t address, uint64_t *word);
+
+/*
+ * Calls fn for each section of read-only data, in the order of the section table; the bytes are the
+ * image's. Sections beyond the file are passed over, and the pass ends where they would together
+ * be larger than the file, or than 512 MB. Returns 0, or the first value other than 0 that fn
+ * returned.
+ */
+int elf_image_each_read_only_data(struct elf_image *image,
+				  int (*fn)(void *context, const uint8_t *bytes,
+					    uint64_t size_bytes),
+				  void *context);
 
 #endif

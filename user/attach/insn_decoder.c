@@ -311,3 +311,27 @@ int insn_decoder_read(struct insn_decoder *decoder, const uint8_t *code, size_t 
 	*insn = result;
 	return 0;
 }
+
+int insn_decoder_operands(struct insn_decoder *decoder, const uint8_t *code, size_t size_bytes,
+			  uint64_t address, struct insn_operands *out)
+{
+	const cs_x86_op *to, *from;
+	const cs_insn *insn = decoder->insn;
+
+	if (!cs_disasm_iter(decoder->handle, &code, &size_bytes, &address, decoder->insn))
+		return -EILSEQ;
+	to = operand(insn, 0);
+	from = operand(insn, 1);
+	*out = (struct insn_operands){ .length = (uint8_t)insn->size };
+	if (insn->id == X86_INS_CALL)
+		out->is_call = call_class(to) != FLOW_CALL_INDIRECT;
+	out->takes_address = insn->id == X86_INS_LEA && is_register(to, X86_REG_RDI) &&
+			     is_displaced(from, X86_REG_RIP);
+	out->loads_word = insn->id == X86_INS_MOV && to && to->type == X86_OP_REG &&
+			  to->size == sizeof(uint64_t) && is_displaced(from, X86_REG_RAX);
+	if (out->takes_address)
+		out->address = address + (uint64_t)from->mem.disp; /* behind the instruction */
+	if (out->loads_word)
+		out->displacement = from->mem.disp;
+	return 0;
+}

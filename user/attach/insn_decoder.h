@@ -5,6 +5,7 @@
 #ifndef ATTACH_INSN_DECODER_H
 #define ATTACH_INSN_DECODER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,19 @@ void insn_decoder_free(struct insn_decoder *decoder);
  */
 int insn_decoder_read(struct insn_decoder *decoder, const uint8_t *code, size_t size_bytes,
 		      uint64_t address, struct flow_insn *insn);
+
+/* What an instruction does with addresses, as far as thread_numbers.c asks. */
+struct insn_operands {
+	uint8_t length;
+	bool takes_address; /* lea address(%rip), %rdi */
+	bool is_call;	    /* of a named function */
+	bool loads_word;    /* mov displacement(%rax), a 64-bit register */
+	uint64_t address;
+	int64_t displacement;
+};
+
+/* Decodes the instruction at code, which lies at address. Returns 0 or -EILSEQ. */
+int insn_decoder_operands(struct insn_decoder *decoder, const uint8_t *code, size_t size_bytes,
+			  uint64_t address, struct insn_operands *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach/process.h"
+#include "base/privilege.h"
 
 #define CHILD_TIMEOUT_MS 5000
 
@@ -33,6 +34,7 @@ static __attribute__((noreturn)) void run_child(int go, int done)
 	pthread_t thread;
 	char byte = 0;
 
+	privilege_keep(0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(go, &byte, 1) != 1)
 		_exit(1);
@@ -46,22 +48,6 @@ static __attribute__((noreturn)) void run_child(int go, int done)
 	_exit(0);
 }
 
-struct place {
-	uint64_t address, file_offset;
-	bool is_found;
-};
-
-static int on_mapping(void *context, const struct process_mapping *mapping)
-{
-	struct place *place = context;
-
-	if (place->address < mapping->start || place->address >= mapping->end)
-		return 0;
-	place->file_offset = place->address - mapping->start + mapping->offset;
-	place->is_found = true;
-	return 1;
-}
-
 static bool wait_for_child(int done)
 {
 	struct pollfd fd = { .fd = done, .events = POLLIN };
@@ -73,15 +59,14 @@ static bool wait_for_child(int done)
 static int watch(const struct kernel_check_ops *ops, pid_t child, int go, int done,
 		 enum kernel_filter *filter)
 {
-	struct place place = { .address = (uint64_t)(uintptr_t)probed_function };
+	uint64_t file_offset;
 	uint32_t hits;
 	bool has_run;
-	int err;
+	int err = process_file_offset(getpid(), (uint64_t)(uintptr_t)probed_function, &file_offset);
 
-	process_each_mapping(getpid(), on_mapping, &place);
-	if (!place.is_found)
-		return -ENOENT;
-	err = ops->attach(ops->context, child, "/proc/self/exe", place.file_offset);
+	if (err)
+		return err;
+	err = ops->attach(ops->context, child, "/proc/self/exe", file_offset);
 	if (err == -EPERM || err == -EACCES)
 		return -EPERM;
 	if (err) {

@@ -1,7 +1,6 @@
 /*
  * probe.c - see probe.h. A link is made for each library of a group (and in thread mode for each
- * thread); the kernel removes all of a link's breakpoints together, and all links of a process that
- * dies.
+ * thread); the kernel removes all of a link's breakpoints together, and those of a dying process.
  *
  * Libraries are named to the kernel as /proc/self/fd/N: the file that the job has mapped, whatever
  * its path means by now.
@@ -14,18 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/kernel_check.h"
+#include "attach/link_child.h"
+#include "attach/link_list.h"
+#include "attach/operator_arguments.h"
 #include "attach/process.h"
+#include "attach/ring_maps.h"
+#include "attach/single_link.h"
+#include "attach/site_cost.h"
+#include "attach/site_list.h"
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "trace.skel.h"
-
-struct link_list {
-	struct bpf_link **links;
-	size_t count, capacity;
-};
 
 struct probes {
 	struct trace_bpf *skeleton;
@@ -34,7 +36,10 @@ struct probes {
 	struct link_list links[PROBE_GROUP_CNT];
 	bool is_attached[PROBE_GROUP_CNT];
 	struct hashmap *linked_threads[PROBE_GROUP_CNT]; /* thread mode */
-	struct bpf_link *check_link;
+	struct probe_modes modes;			 /* its operators are ours */
+	struct ring_maps rings;
+	size_t ring_bytes;	    /* as the user wants them; 0: by default */
+	int check_fd;		    /* a link to a child of ours */
 	struct bpf_link *exec_link; /* NULL: an exec is noticed by looking */
 };
 
@@ -51,68 +56,48 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *format, 
 	return 0;
 }
 
-static int list_add(struct link_list *list, struct bpf_link *link)
+struct multi {
+	const struct bpf_program *program;
+	pid_t pid;
+	const char *path;
+	const struct site_list *sites;
+};
+
+static int attach_multi(void *context)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 8;
-		struct bpf_link **grown =
-			realloc(list->links, capacity * sizeof(struct bpf_link *));
+	const struct multi *multi = context;
+	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .offsets = multi->sites->offsets,
+		    .cookies = multi->sites->cookies, .cnt = multi->sites->count);
+	struct bpf_link *link = bpf_program__attach_uprobe_multi(multi->program, multi->pid,
+								 multi->path, NULL, &opts);
+	int fd;
 
-		if (!grown)
-			return -ENOMEM;
-		list->links = grown;
-		list->capacity = capacity;
-	}
-	list->links[list->count++] = link;
-	return 0;
-}
-
-static void list_clear(struct link_list *list)
-{
-	while (list->count)
-		bpf_link__destroy(list->links[--list->count]);
-	free(list->links);
-	memset(list, 0, sizeof(*list));
-}
-
-static int attach_multi(struct probes *probes, pid_t pid, const char *path,
-			const unsigned long *offsets, const __u64 *cookies, size_t count,
-			struct bpf_link **link)
-{
-	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .offsets = offsets, .cookies = cookies,
-		    .cnt = count);
-
-	*link = bpf_program__attach_uprobe_multi(probes->skeleton->progs.on_probe_multi, pid, path,
-						 NULL, &opts);
-	return *link ? 0 : -errno;
-}
-
-static int attach_single(struct probes *probes, const char *path, const struct planned_site *site)
-{
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->kind);
-	struct bpf_link *link;
-	int err;
-
-	link = bpf_program__attach_uprobe_opts(probes->skeleton->progs.on_probe_single,
-					       probes->plan->target->pid, path, site->file_offset,
-					       &opts);
 	if (!link)
 		return -errno;
-	err = list_add(&probes->links[site->group], link);
-	if (err)
-		bpf_link__destroy(link);
-	return err;
+	fd = bpf_link__fd(link);
+	bpf_link__disconnect(link); /* the descriptor stays open */
+	bpf_link__destroy(link);
+	return fd;
 }
 
-/* The kernel's check of uprobe_multi runs through these. */
+/* The kernel's check of uprobe_multi runs through these; what they probe dies at once. */
+static int check_sites(struct probes *probes, const struct bpf_program *program, pid_t pid,
+		       const char *path, const struct site_list *sites)
+{
+	struct multi multi = { program, pid, path, sites };
+
+	probes->check_fd = attach_multi(&multi);
+	return probes->check_fd < 0 ? probes->check_fd : 0;
+}
 
 static int check_attach(void *context, pid_t pid, const char *path, uint64_t file_offset)
 {
 	struct probes *probes = context;
 	unsigned long offset = file_offset;
-	__u64 cookie = PROBE_CHECK;
+	__u64 cookie = 0;
+	const struct site_list sites = { &offset, &cookie, 1, 1 };
 
-	return attach_multi(probes, pid, path, &offset, &cookie, 1, &probes->check_link);
+	return check_sites(probes, probes->skeleton->progs.on_check, pid, path, &sites);
 }
 
 static uint32_t check_hits(void *context)
@@ -126,8 +111,33 @@ static void check_detach(void *context)
 {
 	struct probes *probes = context;
 
-	bpf_link__destroy(probes->check_link);
-	probes->check_link = NULL;
+	close(probes->check_fd);
+	probes->check_fd = -1;
+}
+
+/* The measuring of costs uses the same link, after the check. */
+static int cost_attach(void *context, pid_t pid, const char *path, const uint64_t *file_offsets,
+		       size_t count)
+{
+	struct probes *probes = context;
+	struct site_list sites = { 0 };
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++)
+		err = site_list_add(&sites, file_offsets[i], PROBE_COST);
+	if (!err)
+		err = check_sites(probes, probes->skeleton->progs.on_probe_multi, pid, path,
+				  &sites);
+	site_list_free(&sites);
+	return err;
+}
+
+int probes_measure_costs(struct probes *probes, uint64_t hit_ns[PROBE_SITE_KIND_CNT])
+{
+	const struct site_cost_ops ops = { cost_attach, check_detach, probes };
+
+	return site_cost_measure(&ops, hit_ns);
 }
 
 static int find_mode(struct probes *probes)
@@ -154,12 +164,67 @@ static int find_mode(struct probes *probes)
 	return 0;
 }
 
-static int load(struct probes *probes, const struct probe_config *config, enum attach_mode mode)
+static bool wants_shapes(const struct probes *probes)
 {
-	struct trace_bpf *skeleton;
+	return probes->plan->operators && probes->plan->activities & ACTIVITY_SHAPES;
+}
+
+static void places_size(struct probes *probes)
+{
+	size_t count = 0;
+
+	if (wants_shapes(probes))
+		operator_table_entries(probes->plan->operators, &count);
+	bpf_map__set_max_entries(probes->skeleton->maps.argument_places, count ? (__u32)count : 1);
+}
+
+/* Where each operator's tensors are passed; none for one whose arguments are not known. */
+static int places_fill(struct probes *probes)
+{
+	int map_fd = bpf_map__fd(probes->skeleton->maps.argument_places);
+	const struct operator_entry *entries;
+	size_t count;
+	__u32 i;
+
+	if (!wants_shapes(probes))
+		return 0;
+	entries = operator_table_entries(probes->plan->operators, &count);
+	for (i = 0; i < count; i++) {
+		struct operator_places places = { 0 };
+
+		if (!entries[i].schema || !entries[i].entry_has_arguments ||
+		    operator_arguments(entries[i].schema, entries[i].mangled,
+				       probes->plan->target->release, &places))
+			continue;
+		if (bpf_map_update_elem(map_fd, &i, &places, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int size_rings(struct probes *probes)
+{
+	struct trace_bpf *skeleton = probes->skeleton;
+	int err = ring_maps_init(&probes->rings);
+	size_t count = probes->rings.count;
+
+	if (err)
+		return err;
+	if (!probes->ring_bytes)
+		probes->ring_bytes = ring_maps_default_bytes(probes->plan->activities, count);
+	else
+		err = ring_maps_check(probes->ring_bytes, count);
+	skeleton->data->ring_count = (uint32_t)count;
+	bpf_map__set_max_entries(skeleton->maps.ring_losses, (uint32_t)count);
+	return err;
+}
+
+static int load(struct probes *probes, const struct probe_config *config)
+{
+	enum attach_mode mode = probes->mode;
+	struct trace_bpf *skeleton = trace_bpf__open();
 	int err;
 
-	skeleton = trace_bpf__open();
 	if (!skeleton)
 		return -errno;
 	probes->skeleton = skeleton;
@@ -169,10 +234,25 @@ static int load(struct probes *probes, const struct probe_config *config, enum a
 						  : config->first_wait ? PHASE_WAIT
 								       : PHASE_WARMUP,
 						  0, 0, 0);
-	bpf_program__set_autoload(skeleton->progs.on_probe_multi, mode != ATTACH_SINGLE);
+	/* One of them, as to have one verified takes half a second. */
+	bpf_program__set_autoload(skeleton->progs.on_check, mode == ATTACH_AUTO);
+	bpf_program__set_autoload(skeleton->progs.on_probe_single, mode == ATTACH_SINGLE);
+	bpf_program__set_autoload(skeleton->progs.on_probe_multi,
+				  mode == ATTACH_MULTI || mode == ATTACH_THREADS);
+	err = size_rings(probes);
+	if (err)
+		return err;
+	places_size(probes);
 	err = trace_bpf__load(skeleton);
+	if (!err)
+		/* On the way to find out the mode nothing is recorded. */
+		err = ring_maps_make(
+			&probes->rings, mode == ATTACH_AUTO ? RING_BYTES_MIN : probes->ring_bytes,
+			bpf_map__fd(skeleton->maps.rings), bpf_map__fd(skeleton->maps.ring_losses));
+	if (!err)
+		err = places_fill(probes);
 	if (err == -EPERM || err == -EACCES) {
-		log_err("not permitted to load BPF programs: run as root: sudo tpbpf ...");
+		log_err("not permitted to load BPF programs: run as root, or ask tpbpf doctor");
 		return -EPERM;
 	}
 	if (err) {
@@ -184,24 +264,38 @@ static int load(struct probes *probes, const struct probe_config *config, enum a
 	return 0;
 }
 
-int probes_open(struct probes **out, const struct probe_plan *plan,
-		const struct probe_config *config, enum attach_mode mode)
+static void unload(struct probes *probes)
 {
+	trace_bpf__destroy(probes->skeleton);
+	probes->skeleton = NULL;
+	ring_maps_fini(&probes->rings);
+}
+
+int probes_open(struct probes **out, const struct probe_plan *plan,
+		const struct probe_config *config, const struct probe_options *options)
+{
+	enum attach_mode mode = options->attach;
 	struct probes *probes = calloc(1, sizeof(*probes));
-	int err;
+	unsigned int group;
+	int err = 0;
 
 	if (!probes)
 		return -ENOMEM;
 	libbpf_set_print(on_libbpf_message);
 	probes->plan = plan;
 	probes->mode = mode;
-	err = hashmap_new(&probes->linked_threads[PROBE_GROUP_STEP]);
+	probes->ring_bytes = options->ring_bytes;
+	probes->check_fd = -1;
+	for (group = 0; group < PROBE_GROUP_CNT && !err; group++)
+		err = hashmap_new(&probes->linked_threads[group]);
 	if (!err)
-		err = hashmap_new(&probes->linked_threads[PROBE_GROUP_WINDOW]);
-	if (!err)
-		err = load(probes, config, mode);
-	if (!err && mode == ATTACH_AUTO)
+		err = load(probes, config);
+	if (!err && mode == ATTACH_AUTO) {
 		err = find_mode(probes);
+		unload(probes);
+		if (!err)
+			err = load(probes, config);
+	}
 	if (err) {
 		probes_close(probes);
 		return err;
@@ -218,12 +312,14 @@ void probes_close(struct probes *probes)
 	if (!probes)
 		return;
 	for (group = 0; group < PROBE_GROUP_CNT; group++) {
-		list_clear(&probes->links[group]);
+		link_list_clear(&probes->links[group]);
 		hashmap_free(probes->linked_threads[group]);
 	}
-	bpf_link__destroy(probes->check_link);
+	if (probes->check_fd >= 0)
+		close(probes->check_fd);
 	bpf_link__destroy(probes->exec_link);
-	trace_bpf__destroy(probes->skeleton);
+	unload(probes);
+	free((void *)probes->modes.operators);
 	free(probes);
 }
 
@@ -242,29 +338,19 @@ static void library_path(const struct probes *probes, enum library_role role, ch
 static int attach_library(struct probes *probes, enum probe_group group, enum library_role role,
 			  pid_t pid)
 {
-	unsigned long offsets[PLANNED_SITES_MAX];
-	__u64 cookies[PLANNED_SITES_MAX];
-	struct bpf_link *link = NULL;
-	size_t count = 0, i;
+	struct site_list sites = { 0 };
 	char path[64];
-	int err;
+	struct multi multi = { probes->skeleton->progs.on_probe_multi, pid, path, &sites };
+	int fd = -1, err = site_list_collect(&sites, probes->plan, &probes->modes, group, role);
 
-	for (i = 0; i < probes->plan->count; i++) {
-		const struct planned_site *site = &probes->plan->sites[i];
-
-		if (!site->is_found || site->group != group || site->library != role)
-			continue;
-		offsets[count] = site->file_offset;
-		cookies[count++] = site->kind;
+	if (!err && sites.count) {
+		library_path(probes, role, path, sizeof(path));
+		fd = link_child_attach(attach_multi, &multi);
+		err = fd < 0 ? fd : link_list_add(&probes->links[group], fd);
 	}
-	if (!count)
-		return 0;
-	library_path(probes, role, path, sizeof(path));
-	err = attach_multi(probes, pid, path, offsets, cookies, count, &link);
-	if (!err)
-		err = list_add(&probes->links[group], link);
-	if (err && link)
-		bpf_link__destroy(link);
+	if (err && fd >= 0)
+		link_child_detach(&fd, 1);
+	site_list_free(&sites);
 	return err;
 }
 
@@ -304,6 +390,26 @@ static int attach_threads(struct probes *probes, enum probe_group group)
 	return process_each_thread(probes->plan->target->pid, on_thread, &walk);
 }
 
+static int attach_single(struct probes *probes, const struct planned_site *planned)
+{
+	char path[64];
+	struct single_site site = {
+		.program_fd = bpf_program__fd(probes->skeleton->progs.on_probe_single),
+		.pid = probes->plan->target->pid,
+		.path = path,
+		.file_offset = planned->file_offset,
+		.cookie = planned->kind,
+	};
+	int fd, err;
+
+	library_path(probes, planned->library, path, sizeof(path));
+	fd = link_child_attach(single_link_make, &site);
+	err = fd < 0 ? fd : link_list_add(&probes->links[planned->group], fd);
+	if (err && fd >= 0)
+		link_child_detach(&fd, 1);
+	return err;
+}
+
 static int attach_singles(struct probes *probes, enum probe_group group)
 {
 	size_t i;
@@ -311,12 +417,9 @@ static int attach_singles(struct probes *probes, enum probe_group group)
 
 	for (i = 0; i < probes->plan->count && !err; i++) {
 		const struct planned_site *site = &probes->plan->sites[i];
-		char path[64];
 
-		if (!site->is_found || site->group != group)
-			continue;
-		library_path(probes, site->library, path, sizeof(path));
-		err = attach_single(probes, path, site);
+		if (site->is_found && site->group == group)
+			err = attach_single(probes, site);
 	}
 	return err;
 }
@@ -334,9 +437,11 @@ int probes_attach(struct probes *probes, enum probe_group group)
 	else
 		err = attach_process(probes, group, probes->plan->target->pid);
 	probes->is_attached[group] = !err;
+	if (!err && group == PROBE_GROUP_STEP)
+		__atomic_store_n(&probes->skeleton->bss->armed, 1, __ATOMIC_RELEASE);
 	if (!err)
 		return 0;
-	list_clear(&probes->links[group]);
+	link_list_clear(&probes->links[group]);
 	if (err != -ESRCH)
 		log_err("pid %d: probes cannot be attached: %s", probes->plan->target->pid,
 			strerror(-err));
@@ -345,7 +450,7 @@ int probes_attach(struct probes *probes, enum probe_group group)
 
 void probes_detach(struct probes *probes, enum probe_group group)
 {
-	list_clear(&probes->links[group]);
+	link_list_clear(&probes->links[group]);
 	probes->is_attached[group] = false;
 	hashmap_clear(probes->linked_threads[group]);
 }
@@ -364,14 +469,47 @@ int probes_follow_threads(struct probes *probes)
 	return err;
 }
 
-int probes_ring_fd(const struct probes *probes)
+const struct ring_maps *probes_rings(const struct probes *probes)
 {
-	return bpf_map__fd(probes->skeleton->maps.events);
+	return &probes->rings;
+}
+
+volatile uint32_t *probes_loss_epoch(struct probes *probes)
+{
+	return &probes->skeleton->bss->loss_epoch;
+}
+
+#define CALLS_THREADS_MAX 32 /* each would get a link of thousands of sites */
+
+bool probes_calls_supported(const struct probes *probes)
+{
+	if (probes->mode != ATTACH_THREADS)
+		return probes->mode == ATTACH_MULTI;
+	return process_thread_count(probes->plan->target->pid) <= CALLS_THREADS_MAX;
+}
+
+int probes_set_modes(struct probes *probes, const struct probe_modes *modes)
+{
+	uint8_t *operators = malloc(modes->operator_count + 1);
+
+	if (!operators)
+		return -ENOMEM;
+	if (modes->operator_count)
+		memcpy(operators, modes->operators, modes->operator_count);
+	free((void *)probes->modes.operators);
+	probes->modes = *modes;
+	probes->modes.operators = operators;
+	return 0;
 }
 
 void probes_set_ready(struct probes *probes, uint32_t cycle_end)
 {
 	__atomic_store_n(&probes->skeleton->bss->ready_cycle, cycle_end, __ATOMIC_RELEASE);
+}
+
+void probes_set_closed(struct probes *probes, bool is_closed)
+{
+	__atomic_store_n(&probes->skeleton->bss->calls_closed, is_closed, __ATOMIC_RELEASE);
 }
 
 void probes_set_limit(struct probes *probes, uint32_t attempt_limit)
@@ -390,6 +528,11 @@ bool probes_execed(const struct probes *probes)
 	return *(volatile uint32_t *)&probes->skeleton->bss->execed;
 }
 
+bool probes_sees_exec(const struct probes *probes)
+{
+	return probes->exec_link;
+}
+
 uint64_t probes_state(const struct probes *probes)
 {
 	return __atomic_load_n(&probes->skeleton->bss->attempt_state, __ATOMIC_ACQUIRE);
@@ -404,6 +547,8 @@ int probes_losses(const struct probes *probes, uint64_t counts[LOSS_CAUSE_CNT])
 {
 	int cpu_count = libbpf_num_possible_cpus(), cpu;
 	uint64_t *per_cpu;
+	struct wire_rings rings = { .count = 0 };
+	unsigned int kind;
 	__u32 cause;
 
 	if (cpu_count < 0)
@@ -419,5 +564,8 @@ int probes_losses(const struct probes *probes, uint64_t counts[LOSS_CAUSE_CNT])
 			counts[cause] += per_cpu[cpu];
 	}
 	free(per_cpu);
+	ring_maps_lost(&probes->rings, &rings);
+	for (kind = 0; kind < LOST_KINDS; kind++)
+		counts[LOSS_RING_FULL] += rings.lost[kind] + rings.lost_after[kind];
 	return 0;
 }

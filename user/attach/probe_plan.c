@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attach/cuda_plan.h"
 #include "attach/elf_symbols.h"
+#include "attach/kernel_layout.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -25,9 +27,16 @@ struct search {
 	const struct wanted *wanted;
 	size_t wanted_count;
 	enum library_role library;
+	uint64_t code_left_bytes; /* that may still be looked at in this library */
 };
 
 #define WANTED_MAX 32
+
+/*
+ * The bound on what damaged sizes can cost: the functions of all rows have 70 KB together. Nor have
+ * they more than the file.
+ */
+#define CODE_BYTES_MAX ((uint64_t)1 << 20)
 
 /*
  * The compiler's clones bear the function's name and a suffix (.cold, .constprop.0, .isra.0). Some
@@ -58,7 +67,9 @@ static struct planned_site *add_site(struct probe_plan *plan, const struct catal
 		.library = row->library,
 		.point = row->point,
 		.hits = row->hits,
+
 		.cost = row->cost,
+		.activity = row->activity,
 	};
 	return site;
 }
@@ -78,21 +89,15 @@ static bool is_planned(const struct probe_plan *plan, const struct catalog_row *
 	return false;
 }
 
-static void plan_function(struct search *search, const struct catalog_row *row,
-			  const struct elf_symbol *symbol)
+static void plan_site(struct search *search, const struct catalog_row *row,
+		      const struct elf_symbol *symbol, const struct probe_site *site)
 {
-	const uint8_t *code = elf_image_code(search->image, symbol->address, symbol->size_bytes);
 	struct planned_site *planned;
-	struct probe_site site;
 	uint64_t file_offset;
 
-	if (!code ||
-	    probe_site_entry(code, symbol->size_bytes, symbol->address, row->needs, &site) ||
-	    elf_image_file_offset(search->image, site.address, &file_offset)) {
-		log_debug("%s: no place for a probe in %s", row->point, symbol->name);
+	if (elf_image_file_offset(search->image, site->address, &file_offset))
 		return;
-	}
-	if (row->needs_tail_jump && site.kind != PROBE_SITE_JUMP) {
+	if (row->needs_tail_jump && site->kind != PROBE_SITE_JUMP) {
 		log_debug("%s: %s is not of the known shape", row->point, symbol->name);
 		return;
 	}
@@ -102,8 +107,27 @@ static void plan_function(struct search *search, const struct catalog_row *row,
 	if (!planned)
 		return;
 	planned->is_found = true;
-	planned->site = site;
+	planned->site = *site;
 	planned->file_offset = file_offset;
+}
+
+static void plan_function(struct search *search, const struct catalog_row *row,
+			  const struct elf_symbol *symbol)
+{
+	const uint8_t *code = elf_image_code(search->image, symbol->address, symbol->size_bytes);
+	struct probe_site site;
+
+	/* One that stands in both symbol tables, or a second one: the first is probed. */
+	if (!row->is_family && is_planned(search->plan, row, 0))
+		return;
+	if (code && symbol->size_bytes > search->code_left_bytes)
+		code = NULL;
+	if (code)
+		search->code_left_bytes -= symbol->size_bytes;
+	if (!code || probe_site_entry(code, symbol->size_bytes, symbol->address, row->needs, &site))
+		log_debug("%s: no place for a probe in %s", row->point, symbol->name);
+	else
+		plan_site(search, row, symbol, &site);
 }
 
 static int on_function(void *context, const struct elf_symbol *symbol)
@@ -111,6 +135,8 @@ static int on_function(void *context, const struct elf_symbol *symbol)
 	struct search *search = context;
 	size_t i;
 
+	if (search->library == LIBRARY_TORCH_CPU)
+		thread_numbers_look(&search->plan->numbers, search->image, symbol);
 	for (i = 0; i < search->wanted_count; i++) {
 		if (search->wanted[i].row->library != search->library ||
 		    !matches(&search->wanted[i], symbol->name))
@@ -133,6 +159,9 @@ static int search_library(struct search *search, enum library_role role)
 		return err;
 	}
 	search->library = role;
+	search->code_left_bytes = elf_image_size_bytes(search->image);
+	if (search->code_left_bytes > CODE_BYTES_MAX)
+		search->code_left_bytes = CODE_BYTES_MAX;
 	err = elf_image_each_function(search->image, on_function, search);
 	elf_image_free(search->image);
 	return err;
@@ -153,7 +182,8 @@ static const struct planned_site *find_kind(const struct probe_plan *plan, enum 
  */
 static bool is_optional(const struct catalog_row *row)
 {
-	return row->kind == PROBE_FUSED_STEP || row->kind == PROBE_RANGE_NAME_RESET;
+	return row->kind == PROBE_FUSED_STEP || row->kind == PROBE_RANGE_NAME_RESET ||
+	       row->kind == PROBE_REGION_EXIT; /* its guard's end, or end(), tells as well */
 }
 
 static void add_missing(struct probe_plan *plan, const struct wanted *wanted, size_t wanted_count)
@@ -189,13 +219,16 @@ static void own_row(struct wanted *wanted, const struct step_spec *step)
 	wanted->is_exact = !step->symbol_is_prefix;
 }
 
-static size_t want(struct wanted *wanted, const struct target *target, const struct step_spec *step)
+static size_t want(struct wanted *wanted, const struct probe_plan *plan,
+		   const struct step_spec *step)
 {
 	size_t count = 0, row_count, i;
 	const struct catalog_row *rows = torch_catalog(&row_count);
 
 	for (i = 0; i < row_count && count < WANTED_MAX - 1; i++) {
-		if (torch_catalog_applies(&rows[i], target->release))
+		if (rows[i].activity && !(rows[i].activity & plan->activities))
+			continue;
+		if (torch_catalog_applies(&rows[i], plan->target->release))
 			wanted[count++] = (struct wanted){ .row = &rows[i] };
 	}
 	if (step->mode == STEP_ENTRY)
@@ -203,9 +236,15 @@ static size_t want(struct wanted *wanted, const struct target *target, const str
 	return count;
 }
 
-static bool is_wanted_way(enum probe_kind kind, bool by_enter)
+static bool is_wanted_way(const struct probe_plan *plan, enum probe_kind kind)
 {
+	bool by_enter = plan->sees_by_enter;
+
 	switch (kind) {
+	case PROBE_RANGE_END:
+		/* By enter and exit, it is only for ranges that end otherwise, and for regions: the
+		 * end of the guard tells those as well. */
+		return !by_enter || !find_kind(plan, PROBE_GUARD_END);
 	case PROBE_RANGE_ENTER:
 	case PROBE_RANGE_EXIT:
 		return by_enter;
@@ -226,7 +265,7 @@ static void choose_way(struct probe_plan *plan)
 	plan->sees_by_enter =
 		find_kind(plan, PROBE_RANGE_ENTER) && find_kind(plan, PROBE_RANGE_EXIT);
 	for (i = 0; i < plan->count; i++) {
-		if (is_wanted_way(plan->sites[i].kind, plan->sees_by_enter))
+		if (is_wanted_way(plan, plan->sites[i].kind))
 			plan->sites[kept++] = plan->sites[i];
 	}
 	plan->count = kept;
@@ -239,15 +278,48 @@ static enum probe_group group_of(const struct probe_plan *plan, const struct ste
 	switch (kind) {
 	case PROBE_RANGE_BEGIN:
 	case PROBE_RANGE_END:
-		/* By enter and exit, end() is only for ranges that end otherwise, and for regions.
-		 */
 		return plan->sees_by_enter || step->mode == STEP_ENTRY ? PROBE_GROUP_WINDOW
 								       : PROBE_GROUP_STEP;
+	case PROBE_NODE_BEGIN:
+	case PROBE_GUARD_END:
+	case PROBE_APPLY_BEGIN:
+	case PROBE_BOXED_BEGIN:
+	case PROBE_BOXED_VECTOR:
+
+	case PROBE_MEMORY_NEW:
+	case PROBE_MEMORY_DELETE:
+	case PROBE_MEMORY_OUT:
+	case PROBE_DEVICE_MEMORY:
+	case PROBE_DEVICE_OUT:
+		return PROBE_GROUP_CALLS;
+	case PROBE_SEQUENCE:
+		return PROBE_GROUP_NUMBERS;
 	case PROBE_REGION_CSTRING:
 	case PROBE_REGION_VIEW:
+	case PROBE_REGION_EXIT:
 		return PROBE_GROUP_WINDOW;
 	default:
 		return PROBE_GROUP_STEP;
+	}
+}
+
+/* That a number is taken tells nothing where it cannot be read. */
+static void check_numbers(struct probe_plan *plan)
+{
+	struct probe_config config;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		struct planned_site *site = &plan->sites[i];
+
+		if (site->kind != PROBE_SEQUENCE || !site->is_found)
+			continue;
+		plan->task_fsbase = kernel_layout_task_fsbase();
+		if (plan->task_fsbase &&
+		    thread_numbers_configure(&plan->numbers, site->site.address, &config))
+			continue;
+		log_debug("%s: cannot be read here", site->point);
+		site->is_found = false;
 	}
 }
 
@@ -274,8 +346,41 @@ static int check_countable(const struct probe_plan *plan, const struct step_spec
 	return -ENOENT;
 }
 
+static int find_operators(struct probe_plan *plan)
+{
+	const struct target_library *library = &plan->target->libraries[LIBRARY_TORCH_CPU];
+
+	if (plan->activities & ACTIVITY_OPERATORS)
+		return operator_table_new(&plan->operators, library->fd);
+	return plan->activities & ACTIVITY_CUDA_CALLS ? operator_table_new_empty(&plan->operators)
+						      : 0;
+}
+
+/* What of CUDA is not seen stands among what is missing. */
+static int find_cuda_calls(struct probe_plan *plan)
+{
+	struct cuda_gaps found;
+	size_t i;
+	int err;
+
+	if (!(plan->activities & ACTIVITY_CUDA_CALLS))
+		return 0;
+	err = cuda_plan_add(plan->operators, plan->target, &found);
+	for (i = 0; i < found.count && !err; i++) {
+		const struct catalog_row row = {
+			.point = found.gaps[i].point,
+			.cost = found.gaps[i].cost,
+			.library = found.gaps[i].library,
+			.activity = ACTIVITY_CUDA_CALLS,
+		};
+
+		add_site(plan, &row);
+	}
+	return err;
+}
+
 int probe_plan_make(struct probe_plan *plan, const struct target *target,
-		    const struct step_spec *step)
+		    const struct step_spec *step, unsigned int activities)
 {
 	struct wanted wanted[WANTED_MAX];
 	struct search search = { .plan = plan, .wanted = wanted };
@@ -285,28 +390,46 @@ int probe_plan_make(struct probe_plan *plan, const struct target *target,
 
 	memset(plan, 0, sizeof(*plan));
 	plan->target = target;
-	search.wanted_count = want(wanted, target, step);
-	for (role = 0; role < LIBRARY_CNT && !err; role++)
+	plan->activities = activities;
+	if (!cuda_plan_is_of_use(target))
+		plan->activities &= ~ACTIVITY_CUDA_CALLS;
+	search.wanted_count = want(wanted, plan, step);
+	for (role = 0; role <= LIBRARY_NAMED && !err; role++)
 		err = search_library(&search, role);
 	if (err)
 		return err;
 	add_missing(plan, wanted, search.wanted_count);
 	choose_way(plan);
+	check_numbers(plan);
 	plan->name_first = find_kind(plan, PROBE_RANGE_NAME_RESET) != NULL;
 	for (i = 0; i < plan->count; i++)
 		plan->sites[i].group = group_of(plan, step, plan->sites[i].kind);
-	return check_countable(plan, step);
+	err = check_countable(plan, step);
+	if (!err)
+		err = find_operators(plan);
+	return err ? err : find_cuda_calls(plan);
+}
+
+void probe_plan_free(struct probe_plan *plan)
+{
+	operator_table_free(plan->operators);
+	plan->operators = NULL;
 }
 
 void probe_plan_configure(const struct probe_plan *plan, const struct step_spec *step,
 			  struct probe_config *config)
 {
+	const struct planned_site *sequence = find_kind(plan, PROBE_SEQUENCE);
+
 	config->step_mode = step->mode;
 
 	config->name_first = plan->name_first;
 	config->pattern_size = (__u32)strlen(step->pattern);
 	config->pattern_is_prefix = step->pattern_is_prefix;
 	text_copy(config->pattern, sizeof(config->pattern), step->pattern);
+	torch_catalog_node_layout(plan->target->release, config);
+	if (sequence && thread_numbers_configure(&plan->numbers, sequence->site.address, config))
+		config->task_fsbase = plan->task_fsbase;
 	if (!torch_catalog_tensor_layout(plan->target->release, config))
 		log_debug("PyTorch's version is not known: skipped steps of fused optimizers are "
 			  "reported as unknown");
@@ -322,6 +445,33 @@ const char *probe_plan_site_name(enum probe_site_kind kind)
 	};
 
 	return kind < PROBE_SITE_KIND_CNT ? names[kind] : "unknown";
+}
+
+static int emit_operators(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
+{
+	size_t count = 0, i;
+	const struct operator_entry *entries =
+		plan->operators ? operator_table_entries(plan->operators, &count) : NULL;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		struct wire_operator record = {
+			.header = { .size = sizeof(record),
+				    .kind = WIRE_OPERATOR,
+				    .subject = (__u32)i,
+				    .time_ns = time_ns },
+			.entry_site = entries[i].has_entry ? 1 + entries[i].entry_kind : 0,
+			.exit_site = entries[i].has_exit ? 1 + entries[i].exit_kind : 0,
+			.frame_bytes = entries[i].frame_bytes,
+			.domain = (__u8)entries[i].domain,
+			.callback_id = entries[i].callback_id,
+		};
+
+		text_copy(record.name, sizeof(record.name), entries[i].name);
+		text_copy(record.overload, sizeof(record.overload), entries[i].overload);
+		err = sink->record(sink, &record, sizeof(record));
+	}
+	return err;
 }
 
 int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
@@ -340,7 +490,9 @@ int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct reco
 			.file_offset = site->file_offset,
 			.found = site->is_found,
 			.emulated = site->is_found && site->site.emulated,
+
 			.optional = site->is_optional,
+			.activity = (__u8)site->activity,
 		};
 
 		text_copy(record.point, sizeof(record.point), site->point);
@@ -351,5 +503,5 @@ int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct reco
 		text_copy(record.cost, sizeof(record.cost), site->cost);
 		err = sink->record(sink, &record, sizeof(record));
 	}
-	return err;
+	return err ? err : emit_operators(plan, time_ns, sink);
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attach/control_flow.h"
 #include "attach/exit_search.h"
@@ -187,16 +188,19 @@ int probe_site_exit_allowing(const uint8_t *code, uint64_t size_bytes, uint64_t 
 	return search_exit(code, size_bytes, address, calls, out, refusal);
 }
 
-/* Decodes all bytes in order. Returns 0 with the offset of the only ret, or -ENOENT, -ENOMEM. */
-static int find_only_return(const uint8_t *code, uint64_t size_bytes, uint64_t address,
-			    uint32_t *offset)
+/*
+ * Decodes all bytes in order. Returns 0 with the offsets of the first max rets, and how many there
+ * are; or -ENOENT, -ENOMEM.
+ */
+static int find_returns(const uint8_t *code, uint64_t size_bytes, uint64_t address,
+			uint32_t *offsets, size_t max, size_t *count)
 {
 	struct insn_decoder *decoder;
 	struct flow_insn insn;
-	uint32_t return_cnt = 0;
 	uint64_t at;
 	int err;
 
+	*count = 0;
 	err = insn_decoder_new(&decoder);
 	if (err)
 		return err;
@@ -206,52 +210,68 @@ static int find_only_return(const uint8_t *code, uint64_t size_bytes, uint64_t a
 			break;
 		if (insn.class != FLOW_RETURN)
 			continue;
-		return_cnt++;
-		*offset = (uint32_t)at;
+		if (*count < max)
+			offsets[*count] = (uint32_t)at;
+		++*count;
 	}
 	insn_decoder_free(decoder);
-	return err || return_cnt != 1 ? -ENOENT : 0;
+	return err == -ENOMEM ? err : err ? -ENOENT : 0;
 }
 
-/* The ret at offset, if a path leads there and none leads to a tail call. */
-static int check_return(const struct control_flow *flow, uint32_t offset,
-			const struct flow_insn **out)
+/* A path leads to the ret at each offset, and none to a tail call. */
+static int check_returns(const struct control_flow *flow, uint64_t address, const uint32_t *offsets,
+			 size_t count, struct probe_site *out)
 {
-	const struct flow_insn *insn;
-	const struct flow_insn *found = NULL;
+	size_t found = 0, place;
 	uint32_t i;
 
 	if (flow->flaw != CONTROL_FLOW_WHOLE)
 		return -ENOENT;
 	for (i = 0; i < flow->cnt; i++) {
-		insn = &flow->insns[i];
+		const struct flow_insn *insn = &flow->insns[i];
+
 		if (exit_search_is_tail_call(insn))
 			return -ENOENT;
-		if (insn->class == FLOW_RETURN && insn->offset == offset)
-			found = insn;
+		for (place = 0; place < count && insn->class == FLOW_RETURN; place++) {
+			if (offsets[place] != insn->offset)
+				continue;
+			out[place] = make_site(address, insn);
+			found++;
+		}
 	}
-	if (!found)
-		return -ENOENT;
-	*out = found;
-	return 0;
+	return found == count ? 0 : -ENOENT;
+}
+
+#define RETURNS_MAX 64
+
+int probe_site_returns(const uint8_t *code, uint64_t size_bytes, uint64_t address,
+		       struct probe_site *out, size_t max, size_t *count)
+{
+	struct probe_site sites[RETURNS_MAX];
+	uint32_t offsets[RETURNS_MAX];
+	struct control_flow *flow;
+	int err;
+
+	if (max > RETURNS_MAX)
+		max = RETURNS_MAX;
+	err = control_flow_new(&flow, code, size_bytes, address);
+	if (err)
+		return flow_error(err);
+	err = find_returns(code, size_bytes, address, offsets, max, count);
+	if (!err && (!*count || *count > max))
+		err = -ENOENT;
+	if (!err)
+		err = check_returns(flow, address, offsets, *count, sites);
+	if (!err)
+		memcpy(out, sites, *count * sizeof(*out));
+	control_flow_free(flow);
+	return err;
 }
 
 int probe_site_return(const uint8_t *code, uint64_t size_bytes, uint64_t address,
 		      struct probe_site *out)
 {
-	const struct flow_insn *insn;
-	struct control_flow *flow;
-	uint32_t offset;
-	int err;
+	size_t count;
 
-	err = control_flow_new(&flow, code, size_bytes, address);
-	if (err)
-		return flow_error(err);
-	err = find_only_return(code, size_bytes, address, &offset);
-	if (!err)
-		err = check_return(flow, offset, &insn);
-	if (!err)
-		*out = make_site(address, insn);
-	control_flow_free(flow);
-	return err;
+	return probe_site_returns(code, size_bytes, address, out, 1, &count);
 }

@@ -34,6 +34,7 @@
 #define ATTACH_PROBE_SITE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum probe_site_kind {
@@ -119,5 +120,14 @@ int probe_site_exit_allowing(const uint8_t *code, uint64_t size_bytes, uint64_t 
  */
 int probe_site_return(const uint8_t *code, uint64_t size_bytes, uint64_t address,
 		      struct probe_site *out);
+
+/*
+ * The ends of a function about whose calls nothing is known: each of its `ret`s, stepped, of which
+ * a run passes just one. All of the bytes are looked at in order; refused are a function with a
+ * tail call, whose end lies elsewhere, and one with a `ret` that no path is known to.
+ * Returns 0 with *count of them, by address; -ENOENT: none, more than max, or refused; or -ENOMEM.
+ */
+int probe_site_returns(const uint8_t *code, uint64_t size_bytes, uint64_t address,
+		       struct probe_site *out, size_t max, size_t *count);
 
 #endif

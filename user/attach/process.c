@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +53,7 @@ static bool parse_mapping(char *line, struct process_mapping *mapping)
 	    !take_number(&at, 16, ' ', &mapping->end) || strnlen(at, 5) < 5)
 		return false;
 	mapping->is_executable = at[2] == 'x';
+	mapping->is_writable = at[1] == 'w';
 	at += 5;
 	if (!take_number(&at, 16, ' ', &mapping->offset) || !take_number(&at, 16, ':', &device) ||
 	    !take_number(&at, 16, ' ', &device) || !take_number(&at, 10, ' ', &mapping->inode))
@@ -90,6 +93,43 @@ int process_each_mapping(pid_t pid, int (*fn)(void *context, const struct proces
 	return err;
 }
 
+struct place {
+	uint64_t address, file_offset;
+};
+
+static int on_place(void *context, const struct process_mapping *mapping)
+{
+	struct place *place = context;
+
+	if (place->address < mapping->start || place->address >= mapping->end)
+		return 0;
+	place->file_offset = place->address - mapping->start + mapping->offset;
+	return 1;
+}
+
+int process_file_offset(pid_t pid, uint64_t address, uint64_t *file_offset)
+{
+	struct place place = { .address = address };
+	int found = process_each_mapping(pid, on_place, &place);
+
+	if (found <= 0)
+		return found ? found : -ENOENT;
+	*file_offset = place.file_offset;
+	return 0;
+}
+
+/* Mappings are named as we see them: for a process in a chroot, with the way to its root before. */
+static const char *below_root(const char *root_path, const char *path)
+{
+	char root[PATH_MAX];
+	ssize_t length = readlink(root_path, root, sizeof(root));
+
+	if (length <= 1 || (size_t)length == sizeof(root))
+		return path;
+	root[length] = 0;
+	return text_has_prefix(path, root) && path[length] == '/' ? path + length : path;
+}
+
 int process_open_in_root(pid_t pid, const char *path)
 {
 	struct open_how how = {
@@ -103,11 +143,31 @@ int process_open_in_root(pid_t pid, const char *path)
 	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	fd = (int)syscall(SYS_openat2, root, below_root(root_path, path), &how, sizeof(how));
 	if (fd < 0)
 		fd = -errno;
 	close(root);
 	return fd;
+}
+
+int process_open_mapping(pid_t pid, const struct process_mapping *mapping)
+{
+	struct stat stat_buffer;
+	char path[96];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
+		 mapping->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		fd = process_open_in_root(pid, mapping->path);
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &stat_buffer) && S_ISREG(stat_buffer.st_mode) &&
+	    stat_buffer.st_ino == mapping->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
 /* Up to size_bytes - 1 bytes of a file and a NUL; the number of bytes. */
@@ -270,6 +330,23 @@ int process_each_thread(pid_t pid, int (*fn)(void *context, pid_t tid), void *co
 	}
 	closedir(directory);
 	return err;
+}
+
+static int count_thread(void *context, pid_t tid)
+{
+	size_t *count = context;
+
+	(void)tid;
+	(*count)++;
+	return 0;
+}
+
+size_t process_thread_count(pid_t pid)
+{
+	size_t count = 0;
+
+	process_each_thread(pid, count_thread, &count);
+	return count;
 }
 
 int process_thread(pid_t pid, pid_t tid, pid_t *namespace_tid, char *name, size_t size_bytes)

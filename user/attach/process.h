@@ -14,7 +14,7 @@
 struct process_mapping {
 	uint64_t start, end, offset;
 	uint64_t inode;
-	bool is_executable;
+	bool is_executable, is_writable;
 	bool is_deleted;
 	const char *path; /* in the process's mount namespace, without " (deleted)" */
 };
@@ -26,9 +26,21 @@ struct process_mapping {
 int process_each_mapping(pid_t pid, int (*fn)(void *context, const struct process_mapping *mapping),
 			 void *context);
 
-/* Opens a file of the process's root directory; links are resolved inside that root. -errno or a
- * descriptor. */
+/* Where in the mapped file the byte at an address lies. -ENOENT: no file is mapped there. */
+int process_file_offset(pid_t pid, uint64_t address, uint64_t *file_offset);
+
+/*
+ * Opens a file of the process's root directory; links are resolved inside that root. path: as the
+ * process sees it, or as its mappings are named to us, which differs in a chroot. -errno or a
+ * descriptor.
+ */
 int process_open_in_root(pid_t pid, const char *path);
+
+/*
+ * Opens the very file that is mapped: also when it was deleted, with CAP_CHECKPOINT_RESTORE; by
+ * name without. -ESTALE: the name is another file's now. -errno or a descriptor.
+ */
+int process_open_mapping(pid_t pid, const struct process_mapping *mapping);
 
 /* The command line, arguments separated by blanks, cut to size_bytes. Empty for a kernel thread. */
 int process_command_line(pid_t pid, char *to, size_t size_bytes);
@@ -56,6 +68,7 @@ int process_namespace(pid_t pid, const char *kind, dev_t *dev, ino_t *ino);
 
 /* Calls fn for each thread. */
 int process_each_thread(pid_t pid, int (*fn)(void *context, pid_t tid), void *context);
+size_t process_thread_count(pid_t pid); /* 0: it is gone */
 
 /* A thread's name and its id in its own pid namespace. */
 int process_thread(pid_t pid, pid_t tid, pid_t *namespace_tid, char *name, size_t size_bytes);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,26 +68,66 @@ struct scan {
 static int open_mapping(struct target *target, struct target_library *library,
 			const struct process_mapping *mapping)
 {
-	char path[96];
-	struct stat stat_buffer;
-	int fd;
+	int fd = process_open_mapping(target->pid, mapping);
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, target->pid,
-		 mapping->start, mapping->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) /* without CAP_CHECKPOINT_RESTORE: by name, if that is still the same file */
-		fd = process_open_in_root(target->pid, mapping->path);
 	if (fd < 0)
-		return fd == -1 ? -errno : fd;
-	if (fstat(fd, &stat_buffer) || !S_ISREG(stat_buffer.st_mode) ||
-	    stat_buffer.st_ino != mapping->inode) {
-		close(fd);
-		return -ESTALE;
-	}
+		return fd;
 	library->fd = fd;
+	library->inode = mapping->inode;
 	library->is_deleted = mapping->is_deleted;
 	text_copy(library->path, sizeof(library->path), mapping->path);
 	return 0;
+}
+
+/* By name it is not there any more: what is mapped is opened with one more capability. */
+static int refuse_library(pid_t pid, const struct process_mapping *mapping, int err)
+{
+	if (mapping->is_deleted || err == -ENOENT || err == -ESTALE) {
+		log_err("pid %d: %s was deleted or replaced since the job began: to open what is "
+			"mapped takes CAP_CHECKPOINT_RESTORE; run as root",
+			pid, mapping->path);
+		return -EPERM;
+	}
+	log_err("pid %d: %s cannot be opened: %s; run as root", pid, mapping->path, strerror(-err));
+	return err == -EACCES ? -EPERM : err;
+}
+
+/* "libcudart.so.12", or "libcudart-1ab2c3d4.so.12" where a wheel brings its own. */
+static bool is_cudart(const char *path)
+{
+	const char *base = base_name(path);
+
+	return text_has_prefix(base, "libcudart") && strstr(base, ".so") &&
+	       (base[strlen("libcudart")] == '.' || base[strlen("libcudart")] == '-');
+}
+
+/* Without one of these there is less to be seen, which the plan says. */
+static void take_cuda_library(struct scan *scan, enum library_role role,
+			      const struct process_mapping *mapping)
+{
+	struct target_library *library = &scan->target->libraries[role];
+
+	if (library->fd >= 0)
+		return;
+	library->err = open_mapping(scan->target, library, mapping);
+	if (library->err)
+		text_copy(library->path, sizeof(library->path), mapping->path);
+}
+
+static void take_cuda(struct scan *scan, const struct process_mapping *mapping)
+{
+	const struct target_library *first = &scan->target->libraries[LIBRARY_CUDART];
+
+	if (is_cudart(mapping->path))
+		take_cuda_library(scan,
+				  first->fd >= 0 && first->inode != mapping->inode
+					  ? LIBRARY_CUDART_OTHER
+					  : LIBRARY_CUDART,
+				  mapping);
+	else if (is_library(mapping->path, "libcuda.so"))
+		take_cuda_library(scan, LIBRARY_CUDA, mapping);
+	else if (is_library(mapping->path, "libtorch_cuda.so"))
+		take_cuda_library(scan, LIBRARY_TORCH_CUDA, mapping);
 }
 
 static int take_library(struct scan *scan, const struct process_mapping *mapping)
@@ -96,10 +135,12 @@ static int take_library(struct scan *scan, const struct process_mapping *mapping
 	static const char *const names[] = {
 		[LIBRARY_TORCH_CPU] = "libtorch_cpu.so",
 		[LIBRARY_TORCH_PYTHON] = "libtorch_python.so",
+		[LIBRARY_C10] = "libc10.so",
 	};
 	unsigned int role;
 
-	for (role = 0; role < LIBRARY_CNT; role++) {
+	take_cuda(scan, mapping);
+	for (role = 0; role <= LIBRARY_NAMED; role++) {
 		const char *name = role == LIBRARY_NAMED ? scan->named_library : names[role];
 		struct target_library *library = &scan->target->libraries[role];
 		int err;
@@ -107,11 +148,8 @@ static int take_library(struct scan *scan, const struct process_mapping *mapping
 		if (!name || library->fd >= 0 || !is_library(mapping->path, name))
 			continue;
 		err = open_mapping(scan->target, library, mapping);
-		if (err) {
-			log_err("pid %d: %s cannot be opened: %s; run as root", scan->pid,
-				mapping->path, strerror(-err));
-			return err == -EACCES ? -EPERM : err;
-		}
+		if (err)
+			return refuse_library(scan->pid, mapping, err);
 	}
 	return 0;
 }

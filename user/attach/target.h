@@ -16,12 +16,19 @@
 enum library_role {
 	LIBRARY_TORCH_CPU,
 	LIBRARY_TORCH_PYTHON,
+	LIBRARY_C10,
 	LIBRARY_NAMED, /* the one of --step symbol:LIB:SYMBOL */
+	LIBRARY_CUDART,
+	LIBRARY_CUDART_OTHER, /* a job may have two */
+	LIBRARY_CUDA,
+	LIBRARY_TORCH_CUDA, /* looked at only: the runtime may be linked into it */
 	LIBRARY_CNT,
 };
 
 struct target_library {
-	int fd; /* -1: not mapped */
+	int fd;	 /* -1: not mapped */
+	int err; /* it is mapped and cannot be opened: of one that a capture can do without */
+	uint64_t inode;
 	char path[512];
 	bool is_deleted;
 };

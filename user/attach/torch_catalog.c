@@ -107,6 +107,17 @@ static const struct catalog_row rows[] = {
 		.cost = "compiled regions",
 	},
 	{
+		/* Not where nothing is seen of nodes: there every guard's end is watched. */
+		.kind = PROBE_REGION_EXIT,
+		.point = "compiled region end",
+		.needs = PROBE_SITE_ARGUMENT(0),
+		.library = LIBRARY_TORCH_PYTHON,
+		.prefixes = { "_pytorch_record_function_exit" },
+		.since = TORCH_RELEASE(2, 2),
+		.hits = "once per compiled region",
+		.cost = "the ends of compiled regions",
+	},
+	{
 		.kind = PROBE_UNSCALE,
 		.point = "gradient unscale",
 		.library = LIBRARY_TORCH_CPU,
@@ -167,6 +178,121 @@ static const struct catalog_row rows[] = {
 		.hits = "once per parameter group and attempt, with fused=True",
 		.cost = "whether a fused Adagrad step was skipped",
 	},
+	{
+		.kind = PROBE_NODE_BEGIN,
+		.point = "autograd node",
+		.needs = PROBE_SITE_ARGUMENT(2),
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN5torch8autograd6Engine17evaluate_functionE" },
+		.activity = ACTIVITY_AUTOGRAD,
+		.hits = "once per autograd node",
+		.cost = "autograd nodes",
+	},
+	{
+		/* The guard of a node is destroyed right behind it, by the same frame. */
+		.kind = PROBE_GUARD_END,
+		.point = "guard end",
+		.needs = PROBE_SITE_ARGUMENT(0),
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at14RecordFunctionD1Ev", "_ZN2at14RecordFunctionD2Ev" },
+		.activity = ACTIVITY_AUTOGRAD,
+		.hits = "once per autograd node, range and detach",
+		.cost = "the ends of autograd nodes, and rows of RECORD_FUNCTION",
+	},
+	{
+		.kind = PROBE_APPLY_BEGIN,
+		.point = "autograd.Function",
+		.needs = PROBE_SITE_ARGUMENT(0),
+		.library = LIBRARY_TORCH_PYTHON,
+		.prefixes = { "_Z17THPFunction_applyP7_object",
+			      "_ZN12_GLOBAL__N_117THPFunction_applyEP7_object" },
+		.activity = ACTIVITY_AUTOGRAD,
+		.hits = "once per forward of a custom autograd.Function",
+		.cost = "the forward rows of custom autograd.Functions",
+	},
+	{
+		.kind = PROBE_BOXED_VECTOR,
+		.point = "torch.ops call (to 2.8)",
+		.needs = PROBE_SITE_ARGUMENT(1),
+		.library = LIBRARY_TORCH_PYTHON,
+		.prefixes = { "_ZN5torch3jit24invokeOperatorFromPythonERKSt6vector" },
+		.activity = ACTIVITY_OPERATORS,
+		.until = TORCH_RELEASE(2, 8),
+		.hits = "once per torch.ops call, twice per record_function range",
+		.cost = "operators called through torch.ops",
+	},
+	{
+		.kind = PROBE_BOXED_BEGIN,
+		.point = "torch.ops call",
+		.needs = PROBE_SITE_ARGUMENT(1),
+		.library = LIBRARY_TORCH_PYTHON,
+		.prefixes = { "_ZN5torch3jit24invokeOperatorFromPythonEN3c108ArrayRefI" },
+		.activity = ACTIVITY_OPERATORS,
+		.since = TORCH_RELEASE(2, 9),
+		.hits = "once per torch.ops call, twice per record_function range",
+		.cost = "operators called through torch.ops",
+	},
+	{
+		.kind = PROBE_SEQUENCE,
+		.point = "sequence number",
+		.library = LIBRARY_TORCH_CPU,
+		.prefixes = { "_ZN2at15sequence_number17get_and_incrementEv" },
+		.activity = ACTIVITY_AUTOGRAD,
+		.hits = "once per autograd node that is made",
+		.cost = "which backward belongs to which forward",
+	},
+	{
+		.kind = PROBE_MEMORY_NEW,
+		.point = "CPU allocation",
+		.needs = PROBE_SITE_ARGUMENT(1) | PROBE_SITE_ARGUMENT(2),
+		.library = LIBRARY_C10,
+		.prefixes = { "_ZN3c1025ProfiledCPUMemoryReporter3NewEPv" },
+		.activity = ACTIVITY_MEMORY,
+		.hits = "once per block of CPU memory",
+		.cost = "CPU memory",
+	},
+	{
+		.kind = PROBE_MEMORY_DELETE,
+		.point = "CPU free",
+		.needs = PROBE_SITE_ARGUMENT(1),
+		.library = LIBRARY_C10,
+		.prefixes = { "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv" },
+		.activity = ACTIVITY_MEMORY,
+		.hits = "once per block of CPU memory",
+		.cost = "what CPU memory was freed",
+	},
+	{
+		.kind = PROBE_MEMORY_OUT,
+		.point = "out of CPU memory",
+		.needs = PROBE_SITE_ARGUMENT(1),
+		.library = LIBRARY_C10,
+		.prefixes = { "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryE" },
+		.activity = ACTIVITY_MEMORY,
+		.hits = "once per failed allocation",
+		.cost = "out-of-memory events of the CPU",
+	},
+	{
+		.kind = PROBE_DEVICE_MEMORY,
+		.point = "device memory",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(1) | PROBE_SITE_ARGUMENT(2) |
+			 PROBE_SITE_ARGUMENT(3) | PROBE_SITE_ARGUMENT(4),
+		.library = LIBRARY_C10,
+		.prefixes = { "_ZN3c1027reportMemoryUsageToProfilerEPv" },
+		.activity = ACTIVITY_MEMORY,
+		.hits = "twice per block of device memory",
+		.cost = "device memory",
+	},
+	{
+		.kind = PROBE_DEVICE_OUT,
+		.point = "out of device memory",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(1) | PROBE_SITE_ARGUMENT(2) |
+			 PROBE_SITE_ARGUMENT(3),
+		.library = LIBRARY_C10,
+		.prefixes = { "_ZN3c1027reportOutOfMemoryToProfilerE" },
+		.activity = ACTIVITY_MEMORY,
+		.hits = "once per failed allocation",
+		.cost = "out-of-memory events of devices",
+	},
 };
 
 const struct catalog_row *torch_catalog(size_t *count)
@@ -206,6 +332,28 @@ int torch_catalog_operator(const char *name, char *prefix, size_t size_bytes)
 	}
 	length = snprintf(prefix, size_bytes, "_ZN2at4_ops%zu%s4callE", strlen(base), base);
 	return length > 0 && (size_t)length < size_bytes ? 0 : -EINVAL;
+}
+
+bool torch_catalog_node_layout(torch_release release, struct probe_config *config)
+{
+	static const struct {
+		torch_release since;
+		__u32 node_sequence, node_object;
+	} layouts[] = {
+		{ TORCH_RELEASE(2, 13), 16, 112 },
+		{ TORCH_RELEASE(2, 2), 24, 472 },
+		{ TORCH_RELEASE(1, 13), 24, 392 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (release < layouts[i].since)
+			continue;
+		config->node_sequence = layouts[i].node_sequence;
+		config->node_object = layouts[i].node_object;
+		return true;
+	}
+	return false;
 }
 
 bool torch_catalog_tensor_layout(torch_release release, struct probe_config *config)

@@ -20,9 +20,10 @@ struct catalog_row {
 	enum library_role library;
 	/* The mangled name begins so: string ABI and optional's spelling change behind it. */
 	const char *prefixes[CATALOG_PREFIXES_MAX];
-	bool is_family;	      /* every function that matches, not the first one */
-	bool needs_tail_jump; /* only the jump into another function that ends it will do */
-	unsigned int needs;   /* PROBE_SITE_ARGUMENT() and so on: what the program reads */
+	bool is_family;	       /* every function that matches, not the first one */
+	bool needs_tail_jump;  /* only the jump into another function that ends it will do */
+	unsigned int activity; /* ACTIVITY_* that it is for; 0: always */
+	unsigned int needs;    /* PROBE_SITE_ARGUMENT() and so on: what the program reads */
 	/* Releases for which the row is right; 0: no bound. Both are inclusive. */
 	torch_release since, until;
 	const char *hits; /* how often, for --describe */
@@ -45,5 +46,8 @@ int torch_catalog_operator(const char *name, char *prefix, size_t size_bytes);
  * False: the release is not known.
  */
 bool torch_catalog_tensor_layout(torch_release release, struct probe_config *config);
+
+/* The same of autograd::Node and PyNode. */
+bool torch_catalog_node_layout(torch_release release, struct probe_config *config);
 
 #endif /* ATTACH_TORCH_CATALOG_H */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_seed.h"
+
 #define CAPACITY_MIN 64
 
 struct slot {
@@ -19,25 +21,21 @@ struct hashmap {
 	struct slot *slots;
 	size_t capacity; /* a power of two */
 	size_t count;
+	struct hash_seed seed;
 };
 
-/* The finalizer of splitmix64: keys are addresses and thread ids, whose low bits alone are poor. */
 static size_t slot_of(const struct hashmap *map, uint64_t key)
 {
-	key ^= key >> 30;
-	key *= 0xbf58476d1ce4e5b9ULL;
-	key ^= key >> 27;
-	key *= 0x94d049bb133111ebULL;
-	key ^= key >> 31;
-	return key & (map->capacity - 1);
+	return hash_seeded(&map->seed, key) & (map->capacity - 1);
 }
 
-int hashmap_new(struct hashmap **out)
+int hashmap_new_seeded(struct hashmap **out, const struct hash_seed *seed)
 {
 	struct hashmap *map = calloc(1, sizeof(*map));
 
 	if (!map)
 		return -ENOMEM;
+	map->seed = *seed;
 	map->capacity = CAPACITY_MIN;
 	map->slots = calloc(map->capacity, sizeof(*map->slots));
 	if (!map->slots) {
@@ -46,6 +44,13 @@ int hashmap_new(struct hashmap **out)
 	}
 	*out = map;
 	return 0;
+}
+
+int hashmap_new(struct hashmap **out)
+{
+	struct hash_seed seed = hash_seed_make();
+
+	return hashmap_new_seeded(out, &seed);
 }
 
 void hashmap_free(struct hashmap *map)
@@ -68,9 +73,10 @@ static struct slot *find(const struct hashmap *map, uint64_t key)
 
 static int grow(struct hashmap *map)
 {
-	struct hashmap bigger = { .capacity = map->capacity * 2, .count = map->count };
+	struct hashmap bigger = *map;
 	size_t i;
 
+	bigger.capacity *= 2;
 	bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
@@ -87,7 +93,8 @@ int hashmap_put(struct hashmap *map, uint64_t key, void *value, void **old)
 {
 	struct slot *slot;
 
-	if (map->count * 4 >= map->capacity * 3) {
+	/* Half full at most: runs of used slots stay short, and removal walks a whole run. */
+	if (map->count * 2 >= map->capacity) {
 		int err = grow(map);
 
 		if (err)

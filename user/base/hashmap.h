@@ -5,9 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_seed.h"
+
 struct hashmap;
 
 int hashmap_new(struct hashmap **out);
+/* For tests: which keys share a slot is then known. */
+int hashmap_new_seeded(struct hashmap **out, const struct hash_seed *seed);
 void hashmap_free(struct hashmap *map); /* NULL is legal */
 
 /* Adds or replaces; value may not be NULL. *old, where asked for, is what stood there, or NULL. */

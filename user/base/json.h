@@ -1,25 +1,29 @@
 /*
- * json.h - writes JSON as a stream: nothing is kept but the nesting. It owns commas, quotes and
- * escapes, so that whatever a name holds the result parses. Errors are kept and returned by
- * json_finish(); after one nothing more is written.
+ * json.h - writes JSON as a stream: nothing is kept but the nesting and a buffer. It owns commas,
+ * quotes and escapes, so that whatever a name holds the result parses. Errors are kept and returned
+ * by json_finish(); after one nothing more is written.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/byte_sink.h"
 
 #define JSON_DEPTH_MAX 16
+#define JSON_BUFFER_BYTES 8192
 
 struct json {
 	struct byte_sink *sink;
+	size_t used; /* bytes of the buffer that the sink has not been given */
 	int err;
 	unsigned int depth;
 	unsigned int inline_depth; /* containers opened at this depth or deeper stay on one line */
 	bool is_array[JSON_DEPTH_MAX];
 	bool has_members[JSON_DEPTH_MAX];
+	char buffer[JSON_BUFFER_BYTES];
 };
 
 /* sink stays the caller's and must outlive the writer. */
@@ -27,6 +31,9 @@ void json_init(struct json *json, struct byte_sink *sink, unsigned int inline_de
 
 /* The kept error, or -EINVAL when a container is still open. Ends the text with a newline. */
 int json_finish(struct json *json);
+
+/* Hands on what has been written so far; the kept error. */
+int json_flush(struct json *json);
 
 /* key is NULL inside an array and for the outermost value. */
 void json_object_begin(struct json *json, const char *key);
@@ -43,6 +50,9 @@ void json_null(struct json *json, const char *key);
 
 /* With three decimals; not a number and infinities are null. */
 void json_decimal(struct json *json, const char *key, double value);
+
+/* The same with nine digits that count, however small it is. */
+void json_number(struct json *json, const char *key, double value);
 
 /* Nanoseconds as microseconds with exactly three decimals, as trace viewers want them. */
 void json_us(struct json *json, const char *key, int64_t value_ns);

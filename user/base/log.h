@@ -3,6 +3,7 @@
 #define BASE_LOG_H
 
 enum log_level {
+	LOG_LEVEL_NONE = -1, /* of log_set_level(): nothing is said */
 	LOG_LEVEL_ERR,
 	LOG_LEVEL_WARN,
 	LOG_LEVEL_INFO,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_seed.h"
 #include "base/hashmap.h"
 
 struct entry {
@@ -19,6 +20,7 @@ struct name_table {
 	size_t count, names_max;
 	const char *other; /* the shared name */
 	uint64_t refused;
+	struct hash_seed seed;
 };
 
 int name_table_new(struct name_table **out, size_t names_max)
@@ -28,6 +30,7 @@ int name_table_new(struct name_table **out, size_t names_max)
 
 	if (!table)
 		return -ENOMEM;
+	table->seed = hash_seed_make();
 	err = hashmap_new(&table->chains);
 	if (err) {
 		free(table);
@@ -58,13 +61,13 @@ void name_table_free(struct name_table *table)
 	free(table);
 }
 
-static uint64_t hash_of(const char *name, size_t size_bytes)
+static uint64_t hash_of(const struct name_table *table, const char *name, size_t size_bytes)
 {
-	uint64_t hash = 14695981039346656037ULL;
+	uint64_t hash = table->seed.mask;
 	size_t i;
 
 	for (i = 0; i < size_bytes; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 1099511628211ULL;
+		hash = (hash ^ (unsigned char)name[i]) * table->seed.factor;
 	return hash;
 }
 
@@ -88,7 +91,7 @@ const char *name_table_add(struct name_table *table, const char *name, size_t si
 	uint64_t hash;
 
 	size_bytes = strnlen(name, size_bytes);
-	hash = hash_of(name, size_bytes);
+	hash = hash_of(table, name, size_bytes);
 	chain = hashmap_get(table->chains, hash);
 	for (entry = chain; entry; entry = entry->next_in_chain) {
 		if (strlen(entry->name) == size_bytes && !memcmp(entry->name, name, size_bytes))

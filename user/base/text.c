@@ -25,6 +25,29 @@ int text_parse_u32(const char *text, uint32_t max, uint32_t *value)
 	return 0;
 }
 
+int text_parse_bytes(const char *text, uint64_t max, uint64_t *value)
+{
+	static const char units[] = "KMG";
+	size_t digits = strspn(text, "0123456789"), i;
+	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	uint64_t sum = 0;
+
+	if (!digits || (text[digits] && (!unit || text[digits + 1])))
+		return -EINVAL;
+	for (i = 0; i < digits; i++) {
+		uint64_t digit = (uint64_t)(text[i] - '0');
+
+		if (sum > (UINT64_MAX - digit) / 10)
+			return -ERANGE;
+		sum = sum * 10 + digit;
+	}
+	if (sum > max >> shift)
+		return -ERANGE;
+	*value = sum << shift;
+	return 0;
+}
+
 /* Lead byte -> length and the smallest code point that needs it: shorter ones are overlong. */
 static size_t utf8_lead(unsigned char lead, uint32_t *bits, uint32_t *smallest)
 {

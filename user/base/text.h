@@ -9,6 +9,9 @@
 /* A whole decimal number, digits alone. -EINVAL: not one; -ERANGE: above max. */
 int text_parse_u32(const char *text, uint32_t max, uint32_t *value);
 
+/* Digits, and K, M or G for that many times 1024. -EINVAL: not that; -ERANGE: above max. */
+int text_parse_bytes(const char *text, uint64_t max, uint64_t *value);
+
 /*
  * Copies what a terminal shows as itself: control bytes and bytes that are no valid UTF-8 become
  * '?'. Always ends with NUL, cuts at size_bytes. Returns to.

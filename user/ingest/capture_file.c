@@ -2,10 +2,13 @@
 #include "ingest/capture_file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "agent_wire.h"
+
 #define MAGIC "tpbpfcap"
-#define RECORD_MAX_BYTES 16384
+#define RECORD_MAX_BYTES (sizeof(struct wire_agent) + AGENT_BATCH_BYTES)
 
 struct file_header {
 	char magic[8];
@@ -65,8 +68,8 @@ static long read_record(FILE *file, unsigned char *buffer)
 
 int capture_file_replay(FILE *file, struct record_sink *sink, bool *truncated)
 {
-	unsigned char buffer[RECORD_MAX_BYTES];
-	int err = check_header(file);
+	unsigned char *buffer = malloc(RECORD_MAX_BYTES);
+	int err = buffer ? check_header(file) : -ENOMEM;
 
 	*truncated = false;
 	while (!err) {
@@ -78,5 +81,6 @@ int capture_file_replay(FILE *file, struct record_sink *sink, bool *truncated)
 		}
 		err = sink->record(sink, buffer, (size_t)size_bytes);
 	}
+	free(buffer);
 	return err;
 }

@@ -1,7 +1,8 @@
 /*
- * decode.c - see decode.h. A record is copied into an aligned buffer as large as the largest kind,
- * its unused tail zeroed and its strings ended, so that an event can be used without further
- * checks. A record may be longer than this version knows: fields are only ever appended.
+ * decode.c - see decode.h. A record is copied into an aligned buffer, what it has less than its
+ * kind can have is zeroed and its strings are ended, so that an event can be used without further
+ * checks. A record may be longer than this version knows: fields are only ever appended. Nearly all
+ * records are small ones of operators: no more bytes are touched than the kind has.
  */
 #include "ingest/decode.h"
 
@@ -10,11 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_wire.h"
+
 union record {
 	struct wire_header header;
 	struct wire_attempt attempt;
 	struct wire_range_begin range_begin;
 	struct wire_range_end range_end;
+	struct wire_op op;
+	struct wire_node_begin node;
+	struct wire_guard_end guard;
+	struct wire_function_begin function;
+	struct wire_symbol symbol;
+	struct wire_sequence sequence;
+	struct wire_memory memory;
+	struct wire_shapes shapes;
+	struct wire_operator operator_;
+	struct wire_mode_record mode;
+	struct wire_cost cost;
 	struct wire_session session;
 	struct wire_probe probe;
 	struct wire_thread thread;
@@ -22,12 +36,19 @@ union record {
 	struct wire_loss loss;
 	struct wire_stop_record stop;
 	struct wire_probes probes;
+	struct wire_device device;
+	struct wire_rings rings;
+	struct wire_hole hole;
 };
+
+/* A batch is as large as it is, and most captures have none: it gets its own room. */
+#define BATCH_BYTES (sizeof(struct wire_agent) + AGENT_BATCH_BYTES)
 
 struct decoder {
 	struct record_sink sink;
 	struct event_sink *next;
 	union record record;
+	struct wire_agent *agent; /* NULL: none came yet */
 	uint64_t rejected, unknown_kinds;
 };
 
@@ -65,7 +86,7 @@ static bool check_session(union record *record)
 	END_STRING(session->job.python_version);
 	END_STRING(session->job.cuda_version);
 	END_STRING(session->job.command_line);
-	return session->abi == WIRE_ABI;
+	return session->abi == WIRE_ABI && session->attached < ATTACHED_CNT;
 }
 
 static bool check_probe(union record *record)
@@ -98,25 +119,139 @@ static bool check_stop(union record *record)
 	return record->stop.reason > STOP_NONE && record->stop.reason < STOP_CNT;
 }
 
+static bool check_function(union record *record)
+{
+	return record->header.subject < FUNCTION_CNT;
+}
+
+static bool check_symbol(union record *record)
+{
+	struct wire_symbol *symbol = &record->symbol;
+
+	if (symbol->header.subject >= SYMBOL_CNT || symbol->name_size >= sizeof(symbol->name))
+		return false;
+	symbol->name[symbol->name_size] = 0;
+	return true;
+}
+
+static bool check_sequence(union record *record)
+{
+	return record->header.subject < SEQUENCE_CNT;
+}
+
+/* More than an address space holds is damage, except where it was asked for in vain. */
+#define BLOCK_MAX_BYTES (1LL << 48)
+
+static bool check_memory(union record *record)
+{
+	int64_t size_bytes = record->memory.size_bytes;
+
+	return record->header.subject < MEMORY_CNT &&
+	       (record->header.subject == MEMORY_OUT ||
+		(size_bytes <= BLOCK_MAX_BYTES && size_bytes >= -BLOCK_MAX_BYTES));
+}
+
+static bool check_shapes(union record *record)
+{
+	const struct wire_shapes *shapes = &record->shapes;
+	size_t i;
+
+	if (shapes->count > SHAPES_ARGUMENTS_MAX ||
+	    shapes->header.size < offsetof(struct wire_shapes, arguments) +
+					  shapes->count * sizeof(shapes->arguments[0]))
+		return false;
+	for (i = 0; i < shapes->count; i++) {
+		if (shapes->arguments[i].kind >= ARGUMENT_CNT)
+			return false;
+	}
+	return true;
+}
+
+static bool check_operator(union record *record)
+{
+	struct wire_operator *operator_ = &record->operator_;
+
+	END_STRING(operator_->name);
+	END_STRING(operator_->overload);
+	return operator_->name[0] && operator_->entry_site <= COST_KINDS &&
+	       operator_->exit_site <= COST_KINDS && operator_->domain < CALL_DOMAIN_CNT;
+}
+
+static bool check_mode(union record *record)
+{
+	const struct wire_mode_record *mode = &record->mode;
+
+	return mode->mode < MODE_CNT && mode->duration_ns <= TIME_MAX_NS &&
+	       mode->numbered_duration_ns <= TIME_MAX_NS && mode->learned_ns <= TIME_MAX_NS &&
+	       mode->cost_ns <= TIME_MAX_NS && mode->cost_exact_ns <= TIME_MAX_NS;
+}
+
+/* Of one hit; so bounded, the sum of more hits than a capture can hold does not overflow. */
+#define HIT_MAX_NS 1000000000ULL
+
+static bool check_cost(union record *record)
+{
+	const struct wire_cost *cost = &record->cost;
+	size_t i;
+
+	for (i = 0; i < COST_KINDS; i++) {
+		if (cost->hit_ns[i] > HIT_MAX_NS)
+			return false;
+	}
+	return cost->predicted_added_ns <= TIME_MAX_NS && cost->exact_added_ns <= TIME_MAX_NS &&
+	       cost->attempt_ns <= TIME_MAX_NS;
+}
+
+static bool check_device(union record *record)
+{
+	END_STRING(record->device.reason);
+	return record->device.watch < DEVICE_WATCH_CNT;
+}
+
+static bool check_hole(union record *record)
+{
+	const struct wire_hole *hole = &record->hole;
+
+	return hole->last_ns >= hole->header.time_ns && hole->last_ns <= TIME_MAX_NS;
+}
+
+#define ALL_OF(type) sizeof(struct type), sizeof(struct type)
+#define ENDS_INSIDE(type, member) offsetof(struct type, member), sizeof(struct type)
+
 static const struct kind {
-	size_t size_min_bytes;
+	uint32_t size_min_bytes, size_bytes; /* as this version knows it */
 	bool (*check)(union record *record); /* NULL: the size is all */
 } kinds[] = {
-	[WIRE_ATTEMPT] = { sizeof(struct wire_attempt), check_attempt },
-	[WIRE_RANGE_BEGIN] = { offsetof(struct wire_range_begin, name), check_range_begin },
-	[WIRE_RANGE_END] = { sizeof(struct wire_range_end), NULL },
-	[WIRE_SESSION] = { sizeof(struct wire_session), check_session },
-	[WIRE_PROBE] = { sizeof(struct wire_probe), check_probe },
-	[WIRE_THREAD] = { sizeof(struct wire_thread), check_thread },
-	[WIRE_CLOCK] = { sizeof(struct wire_clock), check_clock },
-	[WIRE_LOSS] = { sizeof(struct wire_loss), NULL },
-	[WIRE_PROBES] = { sizeof(struct wire_probes), NULL },
-	[WIRE_STOP] = { sizeof(struct wire_stop_record), check_stop },
+	[WIRE_ATTEMPT] = { ALL_OF(wire_attempt), check_attempt },
+	[WIRE_RANGE_BEGIN] = { ENDS_INSIDE(wire_range_begin, name), check_range_begin },
+	[WIRE_RANGE_END] = { ALL_OF(wire_range_end), NULL },
+	[WIRE_OP_BEGIN] = { ALL_OF(wire_op), NULL },
+	[WIRE_OP_END] = { ALL_OF(wire_op), NULL },
+	[WIRE_NODE_BEGIN] = { ALL_OF(wire_node_begin), NULL },
+	[WIRE_GUARD_END] = { ALL_OF(wire_guard_end), NULL },
+	[WIRE_FUNCTION_BEGIN] = { ALL_OF(wire_function_begin), check_function },
+	[WIRE_SYMBOL] = { ENDS_INSIDE(wire_symbol, name), check_symbol },
+	[WIRE_SEQUENCE] = { ALL_OF(wire_sequence), check_sequence },
+	[WIRE_MEMORY] = { ALL_OF(wire_memory), check_memory },
+	[WIRE_SHAPES] = { ENDS_INSIDE(wire_shapes, arguments), check_shapes },
+	[WIRE_SESSION] = { ALL_OF(wire_session), check_session },
+	[WIRE_PROBE] = { ALL_OF(wire_probe), check_probe },
+	[WIRE_THREAD] = { ALL_OF(wire_thread), check_thread },
+	[WIRE_CLOCK] = { ALL_OF(wire_clock), check_clock },
+	[WIRE_LOSS] = { ALL_OF(wire_loss), NULL },
+	[WIRE_STOP] = { ALL_OF(wire_stop_record), check_stop },
+	[WIRE_PROBES] = { ALL_OF(wire_probes), NULL },
+	[WIRE_OPERATOR] = { ALL_OF(wire_operator), check_operator },
+	[WIRE_MODE] = { ALL_OF(wire_mode_record), check_mode },
+	[WIRE_COST] = { ALL_OF(wire_cost), check_cost },
+	[WIRE_DEVICE] = { ALL_OF(wire_device), check_device },
+	[WIRE_RINGS] = { ALL_OF(wire_rings), NULL },
+	[WIRE_HOLE] = { ALL_OF(wire_hole), check_hole },
 };
 
 static const struct kind *kind_of(const struct wire_header *header)
 {
-	if (header->kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[header->kind].size_min_bytes)
+	if (header->kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[header->kind].size_bytes)
 		return NULL;
 	return &kinds[header->kind];
 }
@@ -138,6 +273,26 @@ static int reject(struct decoder *decoder)
 	return 0;
 }
 
+/* What is in it is checked by who reads it: agent_batch.h. */
+static int on_agent(struct decoder *decoder, const struct wire_header *header, const void *bytes,
+		    size_t size_bytes)
+{
+	struct event event = { .kind = WIRE_AGENT };
+
+	if (header->size > size_bytes || header->size > BATCH_BYTES ||
+	    header->size < sizeof(struct wire_agent) + sizeof(struct agent_batch) ||
+	    header->time_ns > TIME_MAX_NS)
+		return reject(decoder);
+	if (!decoder->agent)
+		decoder->agent = malloc(BATCH_BYTES);
+	if (!decoder->agent)
+		return -ENOMEM;
+	memcpy(decoder->agent, bytes, header->size);
+	event.header = &decoder->agent->header;
+	event.agent = decoder->agent;
+	return decoder->next->event(decoder->next, &event);
+}
+
 static int on_record(struct record_sink *sink, const void *bytes, size_t size_bytes)
 {
 	struct decoder *decoder = container_of(sink, struct decoder, sink);
@@ -151,6 +306,8 @@ static int on_record(struct record_sink *sink, const void *bytes, size_t size_by
 	memcpy(&header, bytes, sizeof(header));
 	if (header.kind == WIRE_WAKE)
 		return 0;
+	if (header.kind == WIRE_AGENT)
+		return on_agent(decoder, &header, bytes, size_bytes);
 	kind = kind_of(&header);
 	if (!kind) {
 		decoder->unknown_kinds++;
@@ -159,9 +316,10 @@ static int on_record(struct record_sink *sink, const void *bytes, size_t size_by
 	if (header.size > size_bytes || header.size < kind->size_min_bytes ||
 	    header.time_ns > TIME_MAX_NS)
 		return reject(decoder);
-	copied = header.size < sizeof(*record) ? header.size : sizeof(*record);
+	copied = header.size < kind->size_bytes ? header.size : kind->size_bytes;
 	memcpy(record, bytes, copied);
-	memset((char *)record + copied, 0, sizeof(*record) - copied);
+	if (copied < kind->size_bytes)
+		memset((char *)record + copied, 0, kind->size_bytes - copied);
 	if (kind->check && !kind->check(record))
 		return reject(decoder);
 	return pass_on(decoder);
@@ -181,6 +339,8 @@ int decoder_new(struct decoder **out, struct event_sink *next)
 
 void decoder_free(struct decoder *decoder)
 {
+	if (decoder)
+		free(decoder->agent);
 	free(decoder);
 }
 

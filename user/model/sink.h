@@ -16,6 +16,12 @@ struct span_sink {
 	int (*span)(struct span_sink *sink, const struct span *span);
 };
 
+/* What else the trace shows. */
+struct mark_sink {
+	int (*flow)(struct mark_sink *sink, const struct flow *flow);
+	int (*memory)(struct mark_sink *sink, const struct memory_event *memory);
+};
+
 /* Raw records: bytes that have not been validated. */
 struct record_sink {
 	int (*record)(struct record_sink *sink, const void *bytes, size_t size_bytes);

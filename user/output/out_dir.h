@@ -1,7 +1,7 @@
 /*
  * out_dir.h - the output directory. Everything in it is made relative to one descriptor, without
  * following links, under a temporary name, and appears under its own name only when it is whole.
- * Files belong to the user who called sudo.
+ * Files belong to the user whom the process makes files as (base/privilege.h).
  */
 #ifndef OUTPUT_OUT_DIR_H
 #define OUTPUT_OUT_DIR_H
@@ -22,12 +22,11 @@ struct out_cancel {
 };
 
 /*
- * Makes the directory, or takes an empty one. uid and gid own what is made; (uid_t)-1: leave it.
- * Also sets space aside, so that the last profile.json can be written on a disk that has filled up
- * meanwhile. Errors are logged: -ENOTEMPTY, -ENOTDIR and what the system says.
+ * Makes the directory, or takes an empty one. Also sets space aside, so that the last profile.json
+ * can be written on a disk that has filled up meanwhile. Errors are logged, -ENOTEMPTY, -ENOTDIR
+ * and what the system says, but for -EACCES and -EPERM: the caller may have another user to try.
  */
-int out_dir_open(struct out_dir **out, const char *path, uid_t uid, gid_t gid,
-		 struct out_cancel cancel);
+int out_dir_open(struct out_dir **out, const char *path, struct out_cancel cancel);
 void out_dir_free(struct out_dir *dir); /* NULL is legal */
 
 const char *out_dir_path(const struct out_dir *dir);

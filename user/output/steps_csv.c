@@ -30,11 +30,14 @@ static int steps_csv_line(struct byte_sink *out, size_t index, const struct atte
 
 static int steps_csv_finish(struct byte_sink *out, const struct summary *summary)
 {
-	size_t i;
+	const struct attempt *attempt;
+	struct attempt_cursor cursor;
+	size_t index = 0;
 	int err = print(out, "attempt,phase,start_ns,duration_ns,outcome\n");
 
-	for (i = 0; i < summary->attempt_count && !err; i++)
-		err = steps_csv_line(out, i, &summary->attempts[i]);
+	attempt_cursor_init(&cursor, summary->attempts);
+	while (!err && (attempt = attempt_cursor_next(&cursor)))
+		err = steps_csv_line(out, index++, attempt);
 	return err;
 }
 

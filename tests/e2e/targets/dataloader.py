@@ -47,11 +47,12 @@ def main():
         want += len(n)
         with torch.profiler.record_function("train_step"):
             sgd.zero_grad()
-            loss_of(model(x), n % 10).backward()
+            loss = loss_of(model(x), n % 10)
+            loss.backward()
             a = now()
             sgd.step()
             b = now()
-        job.attempt(i, a, b)
+        job.attempt(i, a, b, loss=float(loss.detach()).hex())
     job.done(epochs=epoch, disorder=disorder, bad_exits=bad_exits, workers=workers_seen)
 
 

@@ -1,5 +1,5 @@
-// What `with record_function(name):` does, the way the imitated PyTorch version does it.
-// Lives in libtorch_python.so.
+// What Python does: `with record_function(name):`, torch.ops calls and custom autograd.Functions,
+// the way the imitated PyTorch version does it. Lives in libtorch_python.so.
 
 #ifndef STANDIN_BINDINGS_H
 #define STANDIN_BINDINGS_H
@@ -8,7 +8,8 @@
 
 #include "torch_types.h"
 
-namespace standin {
+namespace standin
+{
 
 struct PythonRange;
 
@@ -20,6 +21,12 @@ TORCH_API void range_exit(PythonRange *range);
 
 // Destroys nothing and ends nothing: the range is begun and forgotten.
 TORCH_API void range_leak(PythonRange *range);
+
+// torch.ops.mylib.scale(tensor): no at::_ops call of its own, one inside.
+TORCH_API at::Tensor boxed_scale(const at::Tensor &tensor);
+
+// Doubling.apply(tensor): its backward is a node that Python names DoublingBackward.
+TORCH_API at::Tensor doubling_apply(const at::Tensor &tensor);
 
 } // namespace standin
 

@@ -3,7 +3,9 @@
 #include "model.h"
 #include "ranges.h"
 
-Crew::Crew(Truth &truth, int64_t threads, int64_t ranges) : truth_(truth), ranges_(ranges)
+CrewWork::~CrewWork() {}
+
+Crew::Crew(int64_t threads, Make make) : make_(std::move(make))
 {
 	for (int64_t i = 0; i < threads; i++)
 		threads_.emplace_back(&Crew::work, this, static_cast<uint32_t>(i + 1));
@@ -39,9 +41,9 @@ uint64_t Crew::checksum()
 	return checksum_;
 }
 
-void Crew::work(uint32_t seed)
+void Crew::work(uint32_t number)
 {
-	Model model(seed);
+	std::unique_ptr<CrewWork> work = make_(number);
 	int64_t seen = 0;
 	std::unique_lock<std::mutex> lock(mutex_);
 
@@ -51,16 +53,48 @@ void Crew::work(uint32_t seed)
 			break;
 		seen = rounds_;
 		lock.unlock();
-		for (int64_t i = 0; i < ranges_; i++) {
-			CountedRange range(truth_, "crew");
-
-			model.forward();
-			model.backward(false);
-			model.update();
-		}
+		work->round();
 		lock.lock();
 		if (--busy_ == 0)
 			changed_.notify_all();
 	}
-	checksum_ ^= model.checksum();
+	checksum_ ^= work->checksum();
+}
+
+namespace {
+
+class ModelWork : public CrewWork {
+    public:
+	ModelWork(Truth &truth, int64_t ranges, uint32_t seed)
+		: truth_(truth), ranges_(ranges), model_(seed)
+	{
+	}
+	void round() override
+	{
+		for (int64_t i = 0; i < ranges_; i++) {
+			CountedRange range(truth_, "crew");
+
+			model_.forward();
+			model_.backward(false);
+			model_.update();
+		}
+	}
+	uint64_t checksum() const override
+	{
+		return model_.checksum();
+	}
+
+    private:
+	Truth &truth_;
+	int64_t ranges_;
+	Model model_;
+};
+
+} // namespace
+
+Crew::Make crew_of_models(Truth &truth, int64_t ranges)
+{
+	return [&truth, ranges](uint32_t number) {
+		return std::make_unique<ModelWork>(truth, ranges, number);
+	};
 }

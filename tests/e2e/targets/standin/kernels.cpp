@@ -1,91 +1,30 @@
-// Kernels: integer arithmetic on the bits of the numbers, so that every lost or repeated call shows
-// in the final checksum. Loss scaling is done truly, on floats.
+// Kernels that compute.
+
+#include "kernels.h"
 
 #include <cmath>
 #include <cstring>
-#include <new>
-
-#include <sys/mman.h>
-
-#include "fault.h"
-#include "kernels.h"
-#include "record_function.h"
-
-namespace at {
-
-void Tensor::release(c10::TensorImpl *impl)
-{
-	// A legacy range handle owns its RecordFunction.
-	delete static_cast<RecordFunction *>(impl->extra_meta);
-	if (impl->device_memory != impl->storage->data)
-		free(impl->device_memory);
-	if (impl->storage->size_bytes)
-		free(impl->storage->data);
-	free(impl->storage);
-	free(impl);
-}
-
-} // namespace at
 
 namespace standin {
 
-static void *unreadable_page()
+static thread_local int recursion;
+
+void recurse(int depth)
 {
-	static void *page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return page;
-}
-
-at::Tensor make_tensor(int64_t numel, DeviceKind device)
-{
-	auto *impl = static_cast<c10::TensorImpl *>(calloc(1, sizeof(c10::TensorImpl)));
-	auto *storage = static_cast<c10::StorageImpl *>(calloc(1, sizeof(c10::StorageImpl)));
-	size_t bytes = static_cast<size_t>(numel) * sizeof(float);
-
-	impl->device_memory = calloc(1, bytes);
-	if (device == DeviceKind::cuda) {
-		storage->data = unreadable_page();
-	} else {
-		storage->data =
-			device == DeviceKind::cpu ? impl->device_memory : calloc(1, bytes);
-		storage->size_bytes = bytes;
-	}
-	if (device == DeviceKind::cuda_decoy)
-		*static_cast<float *>(storage->data) = 1.0F;
-	storage->refcount = 1;
-	impl->refcount = 1;
-	impl->storage = storage;
-	impl->sizes_and_strides.ndim = numel == 1 ? 0 : 1;
-	impl->sizes_and_strides.sizes[0] = numel;
-	impl->sizes_and_strides.strides[0] = 1;
-	impl->numel = numel;
-	impl->dtype = static_cast<uint16_t>(c10::ScalarType::Float);
-	impl->device_type = device == DeviceKind::cpu ? 0 : 1;
-	impl->device_index = device == DeviceKind::cpu ? -1 : 0;
-	impl->device_engaged = 1;
-	return at::Tensor(impl);
-}
-
-float *tensor_data(const at::Tensor &tensor)
-{
-	return static_cast<float *>(tensor.impl()->device_memory);
+	recursion = depth;
 }
 
 namespace kernels {
 
-// Both points of an injected exception, round the work of one kernel.
-struct FaultScope {
-	FaultScope()
-	{
-		fault_point(Fault::kernel);
-	}
-	~FaultScope() noexcept(false)
-	{
-		fault_point(Fault::kernel_done);
-	}
-};
+bool recurses()
+{
+	if (recursion <= 0)
+		return false;
+	recursion--;
+	return true;
+}
 
-static void mix(const Tensor &into, const Tensor &from, uint32_t salt)
+void mix(const Tensor &into, const Tensor &from, uint32_t salt)
 {
 	float *out = tensor_data(into);
 	const float *in = tensor_data(from);
@@ -102,7 +41,7 @@ static void mix(const Tensor &into, const Tensor &from, uint32_t salt)
 	}
 }
 
-static Tensor mixed(const Tensor &self, const Tensor &other, uint32_t salt)
+Tensor mixed(const Tensor &self, const Tensor &other, uint32_t salt)
 {
 	FaultScope scope;
 	Tensor out = make_tensor(self.impl()->numel);
@@ -112,7 +51,7 @@ static Tensor mixed(const Tensor &self, const Tensor &other, uint32_t salt)
 	return out;
 }
 
-static Tensor &mixed_in_place(Tensor &self, const Tensor &other, uint32_t salt)
+Tensor &mixed_in_place(Tensor &self, const Tensor &other, uint32_t salt)
 {
 	FaultScope scope;
 
@@ -120,11 +59,39 @@ static Tensor &mixed_in_place(Tensor &self, const Tensor &other, uint32_t salt)
 	return self;
 }
 
+// One number, as that of a reduction.
+static Tensor reduced(const Tensor &self, uint32_t salt)
+{
+	FaultScope scope;
+	Tensor out = make_tensor(1);
+
+	for (int64_t i = 0; i < self.impl()->numel; i++) {
+		Tensor &into = out;
+		uint32_t a, b;
+
+		memcpy(&a, tensor_data(into), sizeof(a));
+		memcpy(&b, &tensor_data(self)[i], sizeof(b));
+		a = (a * 1664525U + b + salt) & 0x3fffffffU;
+		memcpy(tensor_data(into), &a, sizeof(a));
+	}
+	return out;
+}
+
 Tensor mm(const Tensor &self, const Tensor &mat2)
 {
 	return mixed(self, mat2, 1);
 }
 
+Tensor &mm_out(const Tensor &self, const Tensor &mat2, Tensor &out)
+{
+	FaultScope scope;
+
+	mix(out, self, 19);
+	mix(out, mat2, 19);
+	return out;
+}
+
+// The product is freed by the same call that allocated it.
 Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &,
 	     const Scalar &)
 {
@@ -163,9 +130,29 @@ Tensor div_Tensor(const Tensor &self, const Tensor &other)
 	return mixed(self, other, 8);
 }
 
+// The only child of its name, as deep as recurse() says.
 Tensor relu(const Tensor &self)
 {
+	FaultScope scope;
+
+	if (recurses())
+		return at::_ops::relu::call(self);
 	return mixed(self, self, 9);
+}
+
+Tensor &relu_(Tensor &self)
+{
+	return mixed_in_place(self, self, 20);
+}
+
+Tensor erf(const Tensor &self)
+{
+	return mixed(self, self, 21);
+}
+
+Tensor special_erf(const Tensor &self)
+{
+	return at::_ops::erf::call(self);
 }
 
 Tensor threshold_backward(const Tensor &grad, const Tensor &self, const Scalar &)
@@ -184,32 +171,9 @@ Tensor linear(const Tensor &input, const Tensor &weight, const optional<Tensor> 
 	return at::_ops::addmm::call(*bias, input, transposed, Scalar(1), Scalar(1));
 }
 
-Tensor t(const Tensor &self)
+Tensor sum(const Tensor &self, optional<ScalarType>)
 {
-	return at::_ops::transpose_int::call(self, 0, 1);
-}
-
-Tensor transpose_int(const Tensor &self, int64_t, int64_t)
-{
-	return mixed(self, self, 11);
-}
-
-Tensor view(const Tensor &self, ArrayRef<SymInt>)
-{
-	return mixed(self, self, 12);
-}
-
-Tensor reshape(const Tensor &self, ArrayRef<SymInt> shape)
-{
-	return at::_ops::view::call(self, shape);
-}
-
-Tensor detach(const Tensor &self)
-{
-	// The real one holds a scope 0 guard of its own.
-	at::RecordFunction guard(at::RecordScope::FUNCTION);
-
-	return mixed(self, self, 13);
+	return reduced(self, 22);
 }
 
 Tensor sum_dim_IntList(const Tensor &self, OptionalArrayRef<int64_t>, bool, optional<ScalarType>)
@@ -217,31 +181,33 @@ Tensor sum_dim_IntList(const Tensor &self, OptionalArrayRef<int64_t>, bool, opti
 	return mixed(self, self, 14);
 }
 
+Tensor mean(const Tensor &self, optional<ScalarType>)
+{
+	return reduced(self, 23);
+}
+
 Tensor _log_softmax(const Tensor &self, int64_t, bool)
 {
 	return mixed(self, self, 15);
 }
 
-Tensor &zero_(Tensor &self)
+Tensor _log_softmax_backward_data(const Tensor &grad, const Tensor &output, int64_t, ScalarType)
 {
-	FaultScope scope;
-
-	memset(tensor_data(self), 0, static_cast<size_t>(self.impl()->numel) * sizeof(float));
-	return self;
+	return mixed(grad, output, 24);
 }
 
-Tensor &fill__Scalar(Tensor &self, const Scalar &value)
+Tensor mse_loss(const Tensor &self, const Tensor &target, int64_t)
 {
-	FaultScope scope;
+	Tensor difference = mixed(self, target, 25);
 
-	for (int64_t i = 0; i < self.impl()->numel; i++)
-		tensor_data(self)[i] = static_cast<float>(value.value);
-	return self;
+	return reduced(difference, 25);
 }
 
-Tensor &copy_(Tensor &self, const Tensor &src, bool)
+Tensor mse_loss_backward(const Tensor &grad, const Tensor &self, const Tensor &target, int64_t)
 {
-	return mixed_in_place(self, src, 16);
+	Tensor difference = mixed(self, target, 26);
+
+	return mixed(grad, difference, 26);
 }
 
 void _foreach_add__List(TensorList self, TensorList other, const Scalar &)

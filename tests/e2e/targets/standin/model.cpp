@@ -11,7 +11,6 @@ namespace ops = at::_ops;
 
 static constexpr int kWidth = 64;
 static constexpr int kLayers = 3;
-static constexpr int kBackwardNodes = 5;
 
 static at::TensorList list(const std::vector<at::Tensor> &tensors)
 {
@@ -39,6 +38,9 @@ Model::Model(uint32_t seed, standin::DeviceKind device)
 
 void Model::forward()
 {
+	tape_.nodes.clear();
+	standin::Recording recording(&tape_);
+
 	for (const at::Tensor &weight : weights_) {
 		activation_ = ops::linear::call(activation_, weight, weights_[0]);
 		activation_ = ops::relu::call(activation_);
@@ -48,7 +50,7 @@ void Model::forward()
 
 void Model::backward(bool overflow)
 {
-	standin::run_backward(kBackwardNodes);
+	standin::run_backward(tape_, ops::detach::call(activation_));
 	for (at::Tensor &grad : grads_)
 		ops::add__Tensor::call(grad, ops::mm::call(activation_, grad), c10::Scalar(1));
 	if (overflow)

@@ -5,25 +5,28 @@
 
 #include <vector>
 
+#include "autograd.h"
 #include "torch_types.h"
 
-class Model {
-    public:
+class Model
+{
+      public:
 	explicit Model(uint32_t seed, standin::DeviceKind device = standin::DeviceKind::cpu);
 
-	void forward();
+	void forward(); // with nodes where backward() follows
 	void backward(bool overflow);
 	void zero_grad();
-	void update();                 // the operators of an optimizer that is not fused
-	void fused_update(bool adam);  // one operator, which looks at found_inf itself
+	void update();		      // the operators of an optimizer that is not fused
+	void fused_update(bool adam); // one operator, which looks at found_inf itself
 	void unscale();
 	bool item_found_inf();
 	void update_scale();
 	bool overflowed() const;
 	uint64_t checksum() const;
 
-    private:
+      private:
 	std::vector<at::Tensor> weights_, grads_;
+	standin::Tape tape_;
 	at::Tensor activation_, scale_, inv_scale_, growth_tracker_, found_inf_;
 };
 

@@ -39,6 +39,14 @@ static const Number numbers[] = {
 	{"--exit-at", &Options::exit_at, "exit with status 7 in the middle of attempt N"},
 	{"--abort-at", &Options::abort_at, "abort in the middle of attempt N"},
 	{"--range-rate", &Options::range_rate, "N ranges `burst` an attempt, at full speed"},
+	{"--operators", &Options::operators, "N rounds of operators an attempt, told in its line"},
+	{"--op-threads", &Options::op_threads, "N more threads with one such round an attempt"},
+	{"--op-depth", &Options::op_depth, "how deep operators call themselves in a round"},
+	{"--op-pause-us", &Options::op_pause_us, "sleep so long between the parts of a round"},
+	{"--op-errors", &Options::op_errors, "N C++ exceptions a round through operators"},
+	{"--throw-all", &Options::throw_all, "N rounds of exceptions through all that is probed"},
+	{"--spawn-threads", &Options::spawn_threads, "N threads an attempt that come and go"},
+	{"--timer-us", &Options::timer_us, "a signal that often"},
 };
 
 static const Switch switches[] = {
@@ -53,13 +61,24 @@ static const Switch switches[] = {
 	{"--inside-step", &Options::inside_step, "what is mixed in happens inside Optimizer.step"},
 	{"--interleave", &Options::interleave, "ranges across both ends of Optimizer.step"},
 	{"--hostile-names", &Options::hostile_names, "ranges whose names try to break something"},
+	{"--lies", &Options::lies, "operators and nodes whose pointers lie"},
+	{"--memory-lies", &Options::memory_lies, "blocks of memory that cannot be"},
+	{"--backward-thread", &Options::backward_thread, "nodes of a round run on their own thread"},
+	{"--device-memory", &Options::device_memory, "rounds use a device's allocator too"},
+	{"--boxed", &Options::boxed, "rounds call an operator as torch.ops does"},
 };
 
 static const Word words[] = {
 	{"--scaler", &Options::scaler, "none cpu fused cuda fused-cuda",
 	 "loss scaling: where the tensors are, and whether the optimizer is fused"},
 	{"--optimizer", &Options::optimizer, "sgd adam", "which optimizer"},
+	{"--gpu", &Options::gpu, nullptr, "a simulated device: the stand-ins in this directory"},
+	{"--gpu-truth", &Options::gpu_truth, nullptr, "write what it did to this file at the end"},
 	{"--gate", &Options::gate, nullptr, "after `ready PID`, wait until this file exists"},
+	{"--deed", &Options::deed,
+	 "none exec exit abort segv fork orphan unload limits seccomp",
+	 "what it does to itself when the trigger exists"},
+	{"--trigger", &Options::trigger, nullptr, "the file that --deed waits for"},
 };
 
 [[noreturn]] static void usage(FILE *to, int status)

@@ -31,9 +31,26 @@ struct Options {
 	int64_t exec_at = -1;
 	int64_t exit_at = -1;
 	int64_t abort_at = -1;
+	int64_t operators = 0;
+	int64_t op_threads = 0;
+	int64_t op_depth = 3;
+	int64_t op_errors = 0;
+	int64_t op_pause_us = 0;
+	bool backward_thread = false;
+	bool device_memory = false;
+	bool boxed = false;
 	std::string gate;
+	std::string gpu;
+	std::string gpu_truth;
 	bool hostile_names = false;
+	bool lies = false;
+	bool memory_lies = false;
 	int64_t range_rate = 0;
+	int64_t throw_all = 0;
+	int64_t spawn_threads = 0;
+	int64_t timer_us = 0;
+	std::string deed = "none";
+	std::string trigger;
 };
 
 // Exits with status 2 and a message on a command line it does not understand.

@@ -1,4 +1,4 @@
-// The profiler::_record_function_* operators and the engine's guards.
+// The profiler::_record_function_* operators.
 //
 // A translation unit of its own, so that every call of RecordFunction goes through the PLT and
 // record_function_exit_new becomes the three instructions `mov; add $16; jmp end`.
@@ -24,15 +24,6 @@ intrusive_ptr<ConstantString> ConstantString::create(const char *text)
 } // namespace c10::ivalue
 
 namespace torch::autograd {
-
-Engine::~Engine() {}
-
-void Engine::evaluate_function(std::shared_ptr<GraphTask> &, Node *, InputBuffer &,
-			       const std::shared_ptr<ReadyQueue> &)
-{
-	standin::fault_point(standin::Fault::kernel);
-	asm volatile("" : : : "memory");
-}
 
 namespace profiler {
 
@@ -62,14 +53,15 @@ static void record_function_exit_new(const c10::intrusive_ptr<PythonRecordFuncti
 	record->record.end();
 }
 
-// The legacy handle is a tensor that owns the object.
+// The legacy handle is a tensor that owns the object. Not of the allocator that reports its blocks:
+// it is freed behind the range's end, which may be the end of the attempt.
 static at::Tensor record_function_enter_legacy(const std::string &name,
 					       const c10::optional<std::string> &args)
 {
 	standin::fault_point(standin::Fault::enter_before_begin);
 
 	auto record = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
-	at::Tensor handle = standin::make_tensor(1);
+	at::Tensor handle = standin::make_tensor(1, standin::DeviceKind::cuda);
 
 	record_function_enter(name, args, *record);
 	handle.impl()->extra_meta = record.release();
@@ -97,22 +89,6 @@ const ProfilerOps &profiler_ops()
 	};
 
 	return ops;
-}
-
-void run_backward(int nodes)
-{
-	static torch::autograd::Engine engine;
-	std::shared_ptr<torch::autograd::GraphTask> task;
-	std::shared_ptr<torch::autograd::ReadyQueue> queue;
-	char memory[64] = {};
-
-	for (int i = 0; i < nodes; i++) {
-		at::RecordFunction guard(at::RecordScope::FUNCTION);
-
-		engine.evaluate_function(
-			task, reinterpret_cast<torch::autograd::Node *>(memory),
-			*reinterpret_cast<torch::autograd::InputBuffer *>(memory), queue);
-	}
 }
 
 void run_compiled_region(const char *name)

@@ -6,12 +6,16 @@
 #include <string>
 
 #include "bindings.h"
+#include "ledger.h"
 #include "truth.h"
 
-class CountedRange {
-    public:
+class CountedRange
+{
+      public:
 	CountedRange(Truth &truth, const std::string &name)
-		: truth_(truth), name_(name), range_(standin::range_enter(name))
+	    : truth_(truth), name_(name), range_(standin::range_enter(name)),
+	      call_(new standin::ledger::Call(
+		      standin::ledger::row(name, standin::ledger::Kind::range)))
 	{
 		truth_.begun(name_);
 	}
@@ -26,6 +30,7 @@ class CountedRange {
 	{
 		if (!range_)
 			return;
+		standin::ledger::Call::end_anywhere(call_);
 		standin::range_exit(range_);
 		truth_.ended(name_);
 		range_ = nullptr;
@@ -33,13 +38,15 @@ class CountedRange {
 	void leak()
 	{
 		standin::range_leak(range_);
+		standin::ledger::Call::end_anywhere(call_);
 		range_ = nullptr;
 	}
 
-    private:
+      private:
 	Truth &truth_;
 	std::string name_;
 	standin::PythonRange *range_;
+	standin::ledger::Call *call_;
 };
 
 #endif

@@ -12,19 +12,24 @@
 
 #include "torch_types.h"
 
-namespace c10 {
+namespace c10
+{
 
 struct FunctionSchema;
 
-namespace detail {
+namespace detail
+{
 template <class T> struct intrusive_target_default_null_type {
 };
 } // namespace detail
 
 template <class T, class NullType = detail::intrusive_target_default_null_type<T>>
-class intrusive_ptr {
-    public:
-	explicit intrusive_ptr(T *owned) : target_(owned) {}
+class intrusive_ptr
+{
+      public:
+	explicit intrusive_ptr(T *owned) : target_(owned)
+	{
+	}
 	intrusive_ptr(const intrusive_ptr &) = delete;
 	intrusive_ptr(intrusive_ptr &&other) noexcept : target_(other.target_)
 	{
@@ -46,11 +51,12 @@ class intrusive_ptr {
 		return target;
 	}
 
-    private:
+      private:
 	T *target_;
 };
 
-namespace ivalue {
+namespace ivalue
+{
 
 struct TORCH_API ConstantString {
 	const void *vtable = nullptr;
@@ -63,9 +69,14 @@ struct TORCH_API ConstantString {
 } // namespace ivalue
 } // namespace c10
 
-namespace at {
+namespace at
+{
 
-enum class RecordScope : uint8_t { FUNCTION = 0, BACKWARD_FUNCTION = 1, USER_SCOPE = 7 };
+enum class RecordScope : uint8_t {
+	FUNCTION = 0,
+	BACKWARD_FUNCTION = 1,
+	USER_SCOPE = 7
+};
 
 struct StepCallbacks {
 	void *callbacks = nullptr;
@@ -84,15 +95,23 @@ struct StepCallbacks {
 
 // Never engaged: there is no profiler in the stand-in.
 TORCH_API std::optional<StepCallbacks> getStepCallbacksUnlessEmpty(RecordScope scope);
+TORCH_API StepCallbacks getStepCallbacks(RecordScope scope);
 
-class TORCH_API RecordFunction {
-    public:
+// What is done with callbacks that are engaged.
+TORCH_API void run_callbacks(StepCallbacks &callbacks);
+
+class TORCH_API RecordFunction
+{
+      public:
 	explicit RecordFunction(RecordScope scope);
 	virtual ~RecordFunction();
 	RecordFunction(const RecordFunction &) = delete;
 	RecordFunction &operator=(const RecordFunction &) = delete;
 
 	void end();
+
+	// PyTorch's own number of this thread, from 1.
+	static uint64_t currentThreadId();
 #if STANDIN_TORCH >= 209
 	using Name =
 		std::variant<std::string_view, std::reference_wrapper<const c10::FunctionSchema>>;
@@ -101,7 +120,7 @@ class TORCH_API RecordFunction {
 	void before(const char *name, int64_t sequence_nr);
 #endif
 
-    private:
+      private:
 	struct Callback {
 		void (*start)(RecordFunction *);
 		void (*end)(RecordFunction *, void *);
@@ -118,16 +137,21 @@ class TORCH_API RecordFunction {
 
 } // namespace at
 
-namespace torch::jit {
+namespace torch::jit
+{
 struct Operator;
 }
 
-namespace torch::autograd {
+namespace torch::autograd
+{
 
 struct GraphTask;
-struct InputBuffer;
 struct ReadyQueue;
 struct Node;
+
+struct InputBuffer {
+	at::Tensor gradient;
+};
 
 struct TORCH_API Engine {
 	virtual ~Engine();
@@ -135,13 +159,16 @@ struct TORCH_API Engine {
 			       InputBuffer &inputs, const std::shared_ptr<ReadyQueue> &queue);
 };
 
-namespace profiler {
+namespace profiler
+{
 
 struct PythonRecordFunction {
 	const void *vtable = nullptr;
 	uint64_t refcount = 1;
 	at::RecordFunction record;
-	explicit PythonRecordFunction(at::RecordScope scope) : record(scope) {}
+	explicit PythonRecordFunction(at::RecordScope scope) : record(scope)
+	{
+	}
 };
 
 TORCH_API c10::intrusive_ptr<PythonRecordFunction>
@@ -150,7 +177,8 @@ record_function_enter_new(const std::string &name, const c10::optional<std::stri
 } // namespace profiler
 } // namespace torch::autograd
 
-namespace standin {
+namespace standin
+{
 
 using torch::autograd::profiler::PythonRecordFunction;
 
@@ -161,9 +189,6 @@ struct ProfilerOps {
 	void (*exit_legacy)(const at::Tensor &handle);
 };
 TORCH_API const ProfilerOps &profiler_ops();
-
-// As many scope 0 guards as there are nodes, each round Engine::evaluate_function.
-TORCH_API void run_backward(int nodes);
 
 // What TorchDynamo does round a compiled region: a scope 0 guard that is given a name.
 TORCH_API void run_compiled_region(const char *name);

@@ -29,16 +29,21 @@ STANDIN_FLAGS_standin-1.13 := -DSTANDIN_TORCH=113 -fcf-protection=none -fstack-p
 STANDIN_STRIP_standin-stripped := y
 STANDIN_STRIP_standin-1.13 := y
 
+# Unique symbols would keep a library in memory that is given up (standin-host).
 STANDIN_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -Werror -Wno-missing-field-initializers \
-	-fPIC -fvisibility=hidden -fvisibility-inlines-hidden -pthread -MMD -MP -I$(STANDIN_SRC)
+	-fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique -pthread -MMD -MP \
+	-I$(STANDIN_SRC)
 
-STANDIN_CPU_SRCS := record_function profiler_ops operators kernels
-STANDIN_PYTHON_SRCS := bindings
-STANDIN_C10_SRCS := c10
-STANDIN_PROGRAM_SRCS := main options truth model crew workers hostile_names workload
+STANDIN_CPU_SRCS := record_function profiler_ops autograd operators schemas tensors kernels \
+	kernels_views tick
+STANDIN_PYTHON_SRCS := bindings functions
+STANDIN_C10_SRCS := fault ledger memory
+STANDIN_JOB_SRCS := job options truth model crew workers hostile_names operator_work throw_all lies deeds \
+	confine workload gpu
+STANDIN_PROGRAM_SRCS := main $(STANDIN_JOB_SRCS)
 
 .PHONY: standin standin-clean
-standin: $(foreach f,$(STANDIN_FLAVOURS),$(BUILD)/$(f)/standin)
+standin: $(foreach f,$(STANDIN_FLAVOURS),$(BUILD)/$(f)/standin) $(BUILD)/standin/standin-host
 
 standin-clean:
 	rm -rf $(foreach f,$(STANDIN_FLAVOURS),$(BUILD)/$(f) $(BUILD)/obj-$(f))
@@ -57,6 +62,8 @@ $(BUILD)/$(1)/torch/lib/lib$(2).so: $(foreach s,$(3),$(BUILD)/obj-$(1)/$(s).o) \
 endef
 
 define standin_flavour
+# Strings of one alignment, so that the linker keeps one as the end of another whatever its length.
+$(BUILD)/obj-$(1)/schemas.o: STANDIN_CXXFLAGS += -malign-data=abi
 $(BUILD)/obj-$(1)/%.o: $(STANDIN_SRC)/%.cpp $(STANDIN_SRC)/standin.mk
 	@mkdir -p $$(@D)
 	$(STANDIN_Q)$(CXX) $(STANDIN_CXXFLAGS) $(STANDIN_FLAGS_$(1)) -c -o $$@ $$<
@@ -89,3 +96,16 @@ $(BUILD)/$(1)/standin: $(foreach s,$(STANDIN_PROGRAM_SRCS),$(BUILD)/obj-$(1)/$(s
 endef
 
 $(foreach f,$(STANDIN_FLAVOURS),$(eval $(call standin_flavour,$(f))))
+
+# The program's objects once more, to be loaded and given up by a program that knows none of them.
+$(BUILD)/standin/libstandin_job.so: $(STANDIN_JOB_SRCS:%=$(BUILD)/obj-standin/%.o) \
+		$(BUILD)/standin/torch/lib/libtorch_python.so
+	$(STANDIN_Q)$(CXX) -shared -pthread '-Wl,-rpath,$$ORIGIN/torch/lib' -o $@.tmp \
+		$(STANDIN_JOB_SRCS:%=$(BUILD)/obj-standin/%.o) -L$(BUILD)/standin/torch/lib \
+		-Wl,--no-as-needed -ltorch_python -ltorch_cpu -lc10 -ldl
+	$(STANDIN_Q)mv -f $@.tmp $@
+
+$(BUILD)/standin/standin-host: $(STANDIN_SRC)/host.c $(STANDIN_SRC)/job.h \
+		$(BUILD)/standin/libstandin_job.so $(BUILD)/standin/standin
+	$(STANDIN_Q)$(CC) -O2 -Wall -Wextra -Werror -pthread -I$(STANDIN_SRC) -o $@.tmp $< -ldl
+	$(STANDIN_Q)mv -f $@.tmp $@

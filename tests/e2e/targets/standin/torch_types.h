@@ -18,12 +18,25 @@
 
 #define TORCH_API __attribute__((visibility("default")))
 
-namespace c10 {
+namespace c10
+{
 
-enum class ScalarType : int8_t { Int = 3, Long = 4, Float = 6, Double = 7 };
-enum class Layout : int8_t { Strided };
-enum class MemoryFormat : int8_t { Contiguous };
-enum class DeviceType : int8_t { CPU = 0, CUDA = 1 };
+enum class ScalarType : int8_t {
+	Int = 3,
+	Long = 4,
+	Float = 6,
+	Double = 7
+};
+enum class Layout : int8_t {
+	Strided
+};
+enum class MemoryFormat : int8_t {
+	Contiguous
+};
+enum class DeviceType : int8_t {
+	CPU = 0,
+	CUDA = 1
+};
 
 struct Device {
 	DeviceType type;
@@ -39,24 +52,52 @@ template <class T> struct OptionalArrayRef {
 	std::optional<ArrayRef<T>> value;
 };
 
+// Of tensors, by reference; in PyTorch also of other kinds of lists.
+template <class T> class IListRef
+{
+      public:
+	IListRef(const T *data, size_t size) : data_(data), size_(size)
+	{
+	}
+	const T *data() const
+	{
+		return data_;
+	}
+	size_t size() const
+	{
+		return size_;
+	}
+
+      private:
+	const T *data_;
+	size_t size_;
+};
+
 // Not trivial in PyTorch either, which is why it is passed by address.
 struct SymInt {
 	int64_t value;
-	SymInt(int64_t v) : value(v) {}
-	~SymInt() {}
+	SymInt(int64_t v) : value(v)
+	{
+	}
+	~SymInt()
+	{
+	}
 };
 
 struct Scalar {
 	uint32_t tag = 0; // 0 is a double
 	alignas(16) double value = 0;
-	Scalar(double v) : value(v) {}
+	Scalar(double v) : value(v)
+	{
+	}
 };
 static_assert(sizeof(Scalar) == 32 && offsetof(Scalar, value) == 16, "layout of c10::Scalar");
 
 #if STANDIN_TORCH < 202
 // Its own class up to PyTorch 2.1, so the mangled names differ.
-template <class T> class optional : public std::optional<T> {
-    public:
+template <class T> class optional : public std::optional<T>
+{
+      public:
 	using std::optional<T>::optional;
 };
 #else
@@ -70,7 +111,8 @@ struct StorageImpl {
 	uint64_t weakcount;
 #endif
 	void *data;
-	void *context[3];
+	void *block; // of an allocator, or nullptr
+	void *context[2];
 	uint64_t size_bytes;
 };
 
@@ -122,13 +164,17 @@ static_assert(offsetof(TensorImpl, key_set) == kSizes + 112, "key_set_");
 
 } // namespace c10
 
-namespace at {
+namespace at
+{
 
 // One counted pointer with a destructor: always passed by address, as the real one.
-class Tensor {
-    public:
+class Tensor
+{
+      public:
 	Tensor() = default;
-	explicit Tensor(c10::TensorImpl *owned) : impl_(owned) {}
+	explicit Tensor(c10::TensorImpl *owned) : impl_(owned)
+	{
+	}
 	Tensor(const Tensor &other) : impl_(other.impl_)
 	{
 		if (impl_)
@@ -156,7 +202,7 @@ class Tensor {
 		return impl_;
 	}
 
-    private:
+      private:
 	TORCH_API static void release(c10::TensorImpl *impl);
 	c10::TensorImpl *impl_ = nullptr;
 };
@@ -165,16 +211,21 @@ using TensorList = c10::ArrayRef<Tensor>;
 
 } // namespace at
 
-namespace standin {
+namespace standin
+{
 
 enum class DeviceKind {
 	cpu,
-	cuda,       // its data pointer leads to memory that cannot be read
+	cuda,	    // its data pointer leads to memory that cannot be read
 	cuda_decoy, // its data pointer leads to host memory that holds a wrong value
+	cuda_block, // of the device allocator of memory.h
 };
 
-// A float tensor of one dimension, all zero.
+// A float tensor of one dimension, all zero. Throws OutOfMemory.
 TORCH_API at::Tensor make_tensor(int64_t numel, DeviceKind device = DeviceKind::cpu);
+
+// Another tensor of the same numbers.
+TORCH_API at::Tensor make_view(const at::Tensor &base);
 
 // Where the numbers really are, on whatever device; for kernels and the workload, not for a tracer.
 TORCH_API float *tensor_data(const at::Tensor &tensor);

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <ctime>
 
+#include "ledger.h"
+#include "memory.h"
+
 static std::string quoted(const std::string &bytes)
 {
 	std::string out = "\"";
@@ -46,6 +49,11 @@ int64_t monotonic_ns()
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+void Truth::tell_operators()
+{
+	tells_operators_ = true;
+}
+
 void Truth::begun(const std::string &name, int64_t count)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
@@ -68,16 +76,26 @@ void Truth::thrown()
 	thrown_++;
 }
 
-void Truth::attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end)
+void Truth::attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end,
+		    uint64_t result)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
+	std::string merged = object(standin::ledger::merged_ranges());
+	std::string operators = standin::ledger::collect();
 
 	attempts_++;
 	(applied ? applied_ : skipped_)++;
 	printf("{\"attempt\": %" PRId64 ", \"outcome\": \"%s\", \"step_begin\": %" PRId64
-	       ", \"step_end\": %" PRId64 ", \"begun\": %s}\n",
-	       index, applied ? "applied" : "skipped", step_begin, step_end,
-	       object(begun_in_attempt_).c_str());
+	       ", \"step_end\": %" PRId64 ", \"result\": \"%016" PRIx64
+	       "\", \"thrown\": %" PRId64 ", \"begun\": %s, \"merged\": %s",
+	       index, applied ? "applied" : "skipped", step_begin, step_end, result, thrown_,
+	       object(begun_in_attempt_).c_str(), merged.c_str());
+	if (tells_operators_) {
+		printf(", \"device_totals\": [%" PRIu64 ", %" PRIu64 "], %s",
+		       standin::device_allocated(), standin::device_reserved(),
+		       operators.c_str());
+	}
+	printf("}\n");
 	fflush(stdout);
 	begun_in_attempt_.clear();
 }
@@ -96,10 +114,10 @@ void Truth::totals(uint64_t checksum)
 
 	printf("{\"done\": true, \"attempts\": %" PRId64 ", \"applied\": %" PRId64
 	       ", \"skipped\": %" PRId64 ", \"thrown\": %" PRId64 ", \"begun\": %s, \"ended\": %s"
-	       ", \"worker_checksums\": %s, \"worker_statuses\": %s, \"checksum\": \"%016" PRIx64
-	       "\"}\n",
+	       ", \"worker_checksums\": %s, \"worker_statuses\": %s, \"operator_calls\": %" PRIu64
+	       ", \"checksum\": \"%016" PRIx64 "\"}\n",
 	       attempts_, applied_, skipped_, thrown_, object(begun_).c_str(),
 	       object(ended_).c_str(), array(worker_checksums_).c_str(),
-	       array(worker_statuses_).c_str(), checksum);
+	       array(worker_statuses_).c_str(), standin::ledger::calls_so_far(), checksum);
 	fflush(stdout);
 }

@@ -11,22 +11,29 @@
 #include <string>
 #include <vector>
 
-class Truth {
-    public:
+class Truth
+{
+      public:
+	// The attempts' lines tell their operators too.
+	void tell_operators();
+
 	void begun(const std::string &name, int64_t count = 1);
 	void ended(const std::string &name, int64_t count = 1);
 	void thrown();
 
 	// The attempt's boundary lies between these two times (CLOCK_MONOTONIC).
-	void attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end);
+	// `result` is what was computed so far.
+	void attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end,
+		     uint64_t result);
 	void worker(uint64_t checksum, int status);
 	void totals(uint64_t checksum);
 
-    private:
+      private:
 	std::mutex mutex_;
 	std::map<std::string, int64_t> begun_, ended_, begun_in_attempt_;
 	std::vector<uint64_t> worker_checksums_;
 	std::vector<int> worker_statuses_;
+	bool tells_operators_ = false;
 	int64_t attempts_ = 0, applied_ = 0, skipped_ = 0, thrown_ = 0;
 };
 

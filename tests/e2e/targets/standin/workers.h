@@ -10,15 +10,16 @@
 
 #include "truth.h"
 
-class Workers {
-    public:
+class Workers
+{
+      public:
 	// Prints `worker PID` for each.
 	void fork_some(int64_t count, int64_t iterations);
 
 	// They live until here.
 	void collect(Truth &truth);
 
-    private:
+      private:
 	struct Worker {
 		pid_t pid;
 		int result_fd;

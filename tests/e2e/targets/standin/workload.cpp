@@ -1,5 +1,6 @@
 #include "workload.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -11,10 +12,12 @@
 #include "operators.h"
 #include "ranges.h"
 #include "record_function.h"
+#include "tick.h"
 
 using standin::Fault;
 
 static constexpr int kNestedDepth = 8;
+static constexpr int64_t kPieceUs = 1000;
 
 static standin::DeviceKind device_kind(const Options &options)
 {
@@ -31,16 +34,35 @@ static const char *zero_grad_name(const Options &options)
 
 Workload::Workload(const Options &options, char **argv)
 	: options_(options), argv_(argv), model_(1, device_kind(options)),
-	  crew_(truth_, options.threads, options.ranges)
+	  crew_(options.threads, crew_of_models(truth_, options.ranges)),
+	  operator_crew_(options.op_threads, crew_of_operators(truth_, options)),
+	  operators_(truth_, options, 1000), throw_all_(truth_), lies_(truth_), deeds_(options, argv),
+	  gpu_(options.gpu)
 {
+	if (options.operators > 0 || options.op_threads > 0 || options.lies || !options.gpu.empty())
+		truth_.tell_operators();
 }
 
-void Workload::run(const volatile int &stop)
+int64_t Workload::run(const volatile int &stop, int64_t first)
 {
-	for (int64_t i = 0; !stop && (options_.attempts == 0 || i < options_.attempts); i++)
+	int64_t i = first;
+
+	for (; !stop && (options_.attempts == 0 || i < options_.attempts); i++) {
 		attempt(i);
+		if (deeds_.wants_unload())
+			return i + 1;
+	}
 	workers_.collect(truth_);
-	truth_.totals(model_.checksum() ^ crew_.checksum());
+	gpu_.write_truth(options_.gpu_truth);
+	truth_.totals(model_.checksum() ^ crew_.checksum() ^ operator_crew_.checksum() ^
+		      operators_.checksum());
+	deeds_.finish();
+	return -1;
+}
+
+uint64_t Workload::result() const
+{
+	return model_.checksum() ^ operators_.checksum() ^ spawned_checksum_;
 }
 
 void Workload::attempt(int64_t index)
@@ -71,11 +93,16 @@ void Workload::train_step(int64_t index, bool overflow)
 		_exit(7);
 	if (index == options_.abort_at)
 		abort();
+	gpu_.copy_in();
 	user_ranges();
+	spawn();
 	crew_.round();
+	operator_crew_.round();
+	for (int64_t i = 0; i < options_.operators; i++)
+		operators_.round();
 	if (!options_.inside_step)
 		mixed_in();
-	usleep(static_cast<useconds_t>(options_.step_us));
+	sleep();
 	{
 		CountedRange range(truth_, zero_grad_name(options_));
 
@@ -83,9 +110,60 @@ void Workload::train_step(int64_t index, bool overflow)
 	}
 	model_.forward();
 	model_.backward(overflow);
+	reduce_gradients();
 	bool applied = optimizer();
 
-	truth_.attempt(index, applied, step_begin_ns_, step_end_ns_);
+	truth_.attempt(index, applied, step_begin_ns_, step_end_ns_, result());
+}
+
+// In short pieces where something may be asked of it meanwhile; signals do not shorten it.
+void Workload::sleep()
+{
+	int64_t end_ns = monotonic_ns() + options_.step_us * 1000, left_us;
+
+	do {
+		if (!options_.trigger.empty())
+			deeds_.poll();
+		left_us = (end_ns - monotonic_ns()) / 1000;
+		if (!options_.trigger.empty())
+			left_us = std::min(left_us, kPieceUs);
+		if (left_us > 0)
+			usleep(static_cast<useconds_t>(left_us));
+	} while (left_us > 0);
+}
+
+// Threads that are new, work for a moment, and are gone before the attempt is over.
+void Workload::spawn()
+{
+	std::vector<std::thread> threads;
+
+	for (int64_t i = 0; i < options_.spawn_threads; i++) {
+		threads.emplace_back([this, i] {
+			CountedRange range(truth_, "spawned");
+			at::Tensor tensor = standin::make_tensor(4);
+
+			standin::tensor_data(tensor)[0] = static_cast<float>(i + 1);
+			catching(Fault::kernel, &Workload::call_mm);
+			at::_ops::relu_::call(tensor);
+			spawned_checksum_ +=
+				static_cast<uint64_t>(standin::tensor_data(tensor)[0] * 1024.0F);
+		});
+	}
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+// As DistributedDataParallel, in one piece.
+void Workload::reduce_gradients()
+{
+	if (!gpu_.is_there())
+		return;
+	{
+		CountedRange range(truth_, "nccl:all_reduce");
+
+		gpu_.all_reduce();
+	}
+	gpu_.wait();
 }
 
 void Workload::user_ranges()
@@ -113,6 +191,12 @@ void Workload::mixed_in()
 		hostile_ranges(truth_);
 	burst();
 	throw_some();
+	for (int64_t i = 0; i < options_.throw_all; i++)
+		throw_all_.round();
+	if (options_.lies)
+		lies_.round();
+	if (options_.memory_lies)
+		lies_.memory();
 }
 
 void Workload::nested(int depth)
@@ -160,7 +244,7 @@ void Workload::throw_some()
 
 void Workload::throw_one(int64_t kind)
 {
-	switch (kind % 6) {
+	switch (kind % 9) {
 	case 0:
 		catching(Fault::enter_before_begin, &Workload::enter_and_exit);
 		break;
@@ -183,12 +267,22 @@ void Workload::throw_one(int64_t kind)
 		catching(Fault::kernel, options_.scaler == "none" ? &Workload::call_mm :
 								    &Workload::call_unscale);
 		break;
+	case 6:
+		// Through as_strided, transpose, t and linear.
+		catching(Fault::kernel, &Workload::call_linear, 1);
+		break;
+	case 7:
+		catching(Fault::kernel, &Workload::call_backward_deep, 1);
+		break;
+	case 8:
+		catching(Fault::kernel, &Workload::call_item);
+		break;
 	}
 }
 
-void Workload::catching(Fault fault, void (Workload::*call)())
+void Workload::catching(Fault fault, void (Workload::*call)(), int skip)
 {
-	standin::arm_fault(fault);
+	standin::arm_fault(fault, skip);
 	try {
 		(this->*call)();
 	} catch (const std::runtime_error &) {
@@ -218,7 +312,24 @@ void Workload::call_linear()
 
 void Workload::call_backward()
 {
-	standin::run_backward(1);
+	standin::Tape tape;
+
+	tape.nodes.push_back(
+		std::make_unique<torch::autograd::AccumulateGrad>(standin::make_tensor(4)));
+	standin::run_backward(tape, standin::make_tensor(4));
+}
+
+// The second place that may throw is in an operator that the node calls.
+void Workload::call_backward_deep()
+{
+	call_backward();
+}
+
+void Workload::call_item()
+{
+	at::Tensor tensor = standin::make_tensor(1);
+
+	at::_ops::item::call(tensor);
 }
 
 void Workload::call_unscale()
@@ -271,6 +382,7 @@ void Workload::optimizer_step(bool fused, bool is_boundary)
 		model_.update();
 	if (is_boundary)
 		step_begin_ns_ = monotonic_ns();
+	standin_tick();
 	range.reset();
 	if (is_boundary)
 		step_end_ns_ = monotonic_ns();

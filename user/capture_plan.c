@@ -1,0 +1,39 @@
+/* capture_plan.c - see capture_plan.h. */
+#include "capture_plan.h"
+
+#include "base/log.h"
+#include "device_watch.h"
+
+int capture_plan_make(struct probe_plan *plan, const struct options *options,
+		      const struct target *target)
+{
+	unsigned int activities = options->activities;
+
+	if (options->gpu != GPU_OFF && !device_watch_finds_agent(target))
+		activities |= ACTIVITY_CUDA_CALLS;
+	return probe_plan_make(plan, target, &options->step, activities);
+}
+
+#define CALLS_ACTIVITIES \
+	(ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | ACTIVITY_SHAPES)
+#define NEEDS \
+	"that needs uprobe_multi with a filter by process (Linux 6.10), or a job of few threads"
+
+static bool take_out(struct probe_plan *plan, unsigned int activities, unsigned int instead)
+{
+	if (!(plan->activities & activities))
+		return false;
+	plan->activities = (plan->activities & ~activities) | instead;
+	return true;
+}
+
+/* One by one, thousands of sites would take minutes to come off again. */
+void capture_plan_check(struct probe_plan *plan, const struct probes *probes)
+{
+	if (probes_calls_supported(probes))
+		return;
+	if (take_out(plan, CALLS_ACTIVITIES, ACTIVITY_UNSUPPORTED))
+		log_warn("operators, autograd and memory are not recorded: " NEEDS);
+	if (take_out(plan, ACTIVITY_CUDA_CALLS, ACTIVITY_CUDA_CALLS_UNSUPPORTED))
+		log_warn("calls of CUDA are not recorded: " NEEDS);
+}

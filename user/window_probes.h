@@ -1,0 +1,47 @@
+/*
+ * window_probes.h - puts the window's probes on and takes them off as the phase asks. In the first
+ * warmup everything is attached and learned from; then the modes are decided, what they say is
+ * attached instead, and only then the programs are told that warmup counts.
+ */
+#ifndef WINDOW_PROBES_H
+#define WINDOW_PROBES_H
+
+#include "attach/probe.h"
+#include "options.h"
+#include "pipeline.h"
+
+struct window_probes;
+
+/*
+ * options, plan, probes and pipeline stay the caller's. Measures what a hit costs here if calls are
+ * to be recorded, and says so in the stream.
+ */
+int window_probes_new(struct window_probes **out, const struct options *options,
+		      const struct probe_plan *plan, struct probes *probes,
+		      struct pipeline *pipeline);
+void window_probes_free(struct window_probes *window); /* NULL is legal; detaches nothing */
+
+/* Attaches what the phase wants and is not attached. -ESRCH: the job is gone; others are logged. */
+int window_probes_attach(struct window_probes *window);
+
+/* Warmup waits for somebody else too: until this is false again it is not counted. */
+void window_probes_hold(struct window_probes *window, bool is_held);
+
+/*
+ * In warmup: decides, when enough was learned, and in a later call lets it be counted, when nobody
+ * holds it any more. After the window: takes the probes off.
+ */
+int window_probes_follow(struct window_probes *window, uint64_t now_ns);
+
+bool window_probes_attached(const struct window_probes *window);
+
+/* Nothing is learned any more: what is recorded from here on may be shown. */
+bool window_probes_settled(const struct window_probes *window);
+
+/* Attempts that had been counted when the probes were last taken off. */
+uint32_t window_probes_seen_at_detach(const struct window_probes *window);
+
+/* Ranges that were open when the window closed are being waited for. */
+bool window_probes_in_tail(const struct window_probes *window);
+
+#endif /* WINDOW_PROBES_H */
