@@ -18,6 +18,12 @@ static __always_inline __u32 phase_now(void)
 	return STATE_PHASE(*(volatile __u64 *)&attempt_state);
 }
 
+/* The probes of ends may be gone: an attempt is counted as it begins. */
+static __always_inline bool begins_suffice(void)
+{
+	return *(volatile __u32 *)&begin_watch.is_alone;
+}
+
 /* The first phase of a cycle whose wait has this many attempts. */
 static __always_inline __u32 cycle_first_phase(__u32 wait)
 {
@@ -36,7 +42,8 @@ static __always_inline __u64 state_next(__u64 state)
 	} else if (phase == PHASE_WAIT && count >= (cycle ? config.wait : config.first_wait)) {
 		next = PHASE_WARMUP;
 	} else if (phase == PHASE_WARMUP) {
-		if (*(volatile __u32 *)&ready_cycle <= cycle)
+		/* The edges of the window are ends. */
+		if (*(volatile __u32 *)&ready_cycle <= cycle || begins_suffice())
 			count = 0;
 		else if (count >= config.warmup)
 			next = PHASE_ACTIVE;
@@ -70,8 +77,8 @@ static __always_inline __u8 attempt_outcome(__u32 ranges, __u32 unscales, __u32 
 	return OUTCOME_UNKNOWN;
 }
 
-static __always_inline void attempt_log(__u64 before, __u64 after, __u8 outcome, __u32 tid,
-					__u64 now_ns)
+static __always_inline void attempt_log(__u64 before, __u64 after, __u8 outcome, __u8 boundary,
+					__u32 tid, __u64 now_ns)
 {
 	__u32 index = STATE_TOTAL(before);
 	struct attempt_slot *slot = &attempts[index % ATTEMPT_SLOTS];
@@ -83,11 +90,12 @@ static __always_inline void attempt_log(__u64 before, __u64 after, __u8 outcome,
 	slot->phase = STATE_PHASE(before);
 	slot->next_phase = STATE_PHASE(after);
 	slot->outcome = outcome;
+	slot->boundary = boundary;
 	/* Atomic, so that it is ordered after the fields above. */
 	__sync_lock_test_and_set(&slot->sequence, index + 1);
 }
 
-static __always_inline void attempt_end(__u32 tid, __u64 now_ns)
+static __always_inline void attempt_count(__u32 tid, __u64 now_ns, __u8 boundary)
 {
 	__u8 outcome = attempt_outcome(__sync_lock_test_and_set(&optimizer_ranges, 0),
 				       __sync_lock_test_and_set(&unscale_calls, 0),
@@ -104,12 +112,67 @@ static __always_inline void attempt_end(__u32 tid, __u64 now_ns)
 			return;
 		if (__sync_val_compare_and_swap(&attempt_state, before, after) != before)
 			continue;
-		attempt_log(before, after, outcome, tid, now_ns);
+		attempt_log(before, after, outcome, boundary, tid, now_ns);
 		if (STATE_PHASE(before) != STATE_PHASE(after))
 			emit_wake(tid, now_ns);
 		return;
 	}
 	loss_count(LOSS_ATTEMPT_LOG);
+}
+
+static __always_inline void attempt_end(__u32 tid, __u64 now_ns)
+{
+	attempt_count(tid, now_ns, BOUNDARY_END);
+}
+
+#define PLAIN_BEGINS 8
+
+/*
+ * Without its end, what tells that the last attempt's range is over? Two ranges that are open at a
+ * time lie at different addresses: once a range has begun where that one stood, it is gone, and
+ * what begins now is not inside of it. Allocators give the same place again and again, so that this
+ * tells nearly every attempt of nearly every job; where it does not, ends stay watched.
+ */
+static __always_inline bool last_attempt_is_gone(__u64 object)
+{
+	return last_object && (last_is_gone || last_object == object);
+}
+
+/* A range begins; one of an attempt calls attempt_range_begins() afterwards. */
+static __always_inline void begin_seen(__u64 object)
+{
+	if (object == last_object)
+		last_is_gone = 1;
+}
+
+/* The range of an attempt begins. True: surely not inside of the one before it. */
+static __always_inline bool attempt_range_begins(__u64 object)
+{
+	bool is_plain = last_attempt_is_gone(object);
+
+	plain_begins = is_plain ? plain_begins + 1 : 0;
+	last_object = object;
+	last_is_gone = 0;
+	return is_plain;
+}
+
+static __always_inline void attempt_told_by_begin(__u32 tid, __u64 now_ns, __u64 object)
+{
+	bool is_plain = attempt_range_begins(object);
+
+	if (scaler_seen) /* its update is the beat */
+		return;
+	if (!is_plain)
+		__sync_fetch_and_add(&begin_watch.doubts, 1);
+	attempt_count(tid, now_ns, is_plain ? BOUNDARY_BEGIN : BOUNDARY_DOUBTFUL);
+}
+
+/* An attempt's range has ended: no attempt is open. */
+static __always_inline void change_over_to_begins(void)
+{
+	if (*(volatile __u32 *)&begin_watch.is_wanted && !scaler_seen &&
+	    plain_begins >= PLAIN_BEGINS)
+		*(volatile __u32 *)&begin_watch.is_alone = 1;
 }
 
 /* FNV-1a over the part of a name that patterns see. */
@@ -179,6 +242,7 @@ static __always_inline void attempt_range_ended(__u32 tid, __u64 now_ns)
 	if (config.step_mode == STEP_AUTO && scaler_seen)
 		return;
 	attempt_end(tid, now_ns);
+	change_over_to_begins();
 }
 
 #endif /* ATTEMPT_BPF_H */

@@ -128,12 +128,14 @@ static __always_inline bool attempt_begins(__u32 tid, __u64 object)
 	struct thread_state *thread = thread_get(tid);
 	__u64 outer;
 
+	attempt_range_begins(object);
 	if (!thread)
 		return true;
 	outer = thread->attempt_object;
 	if (outer && outer != object && thread->nested < NESTED_MAX &&
 	    bpf_map_lookup_elem(&open_ranges, &outer)) {
 		thread->nested++;
+		plain_begins = 0;
 		return false;
 	}
 	thread->attempt_object = object;
@@ -207,8 +209,16 @@ static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64
 	const char *name = string_characters((void *)ARGUMENT_0(ctx));
 	__u64 object = ARGUMENT_2(ctx);
 	struct wire_range_begin *record;
+	bool is_attempt;
 
-	if (!range_open(tid, object, name_seen(name)))
+	is_attempt = name_seen(name);
+	begin_seen(object);
+	if (begins_suffice() && is_attempt) {
+		bpf_map_delete_elem(&open_ranges, &object);
+		attempt_told_by_begin(tid, now_ns, object);
+		return;
+	}
+	if (!range_open(tid, object, is_attempt))
 		return;
 	record = range_reserve(tid, now_ns, object, RANGE_USER);
 	if (!record)
@@ -333,9 +343,15 @@ static __always_inline void on_region_view(struct pt_regs *ctx, __u32 tid, __u64
 	region_begin(tid, now_ns, ARGUMENT_0(ctx), view.characters, (__u32)view.size + 1);
 }
 
-static __always_inline void on_unscale(void)
+static __always_inline void scaler_is_seen(void)
 {
 	scaler_seen = 1;
+	begin_watch.has_scaler = 1;
+}
+
+static __always_inline void on_unscale(void)
+{
+	scaler_is_seen();
 	__sync_fetch_and_add(&unscale_calls, 1);
 }
 
@@ -394,7 +410,7 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 	bool is_known = scaler_seen;
 
 	found_inf = tensor_outcome((void *)ARGUMENT_2(ctx));
-	scaler_seen = 1;
+	scaler_is_seen();
 	if (config.step_mode != STEP_AUTO)
 		return;
 	/* Attached before the step's end: that was counted as the attempt. It ends here. */
@@ -413,6 +429,9 @@ static __always_inline bool range_is_irrelevant(__u64 object, const char *name)
 	__u64 head = 0, wanted;
 
 	if (phase_wants_names(phase_now()) || config.step_mode != STEP_AUTO)
+		return false;
+	/* It stands where the last attempt's range stood, see begin_seen(). */
+	if (object == last_object && !last_is_gone)
 		return false;
 	/* It stands where an attempt's range stood, whose end was not seen. */
 	if (bpf_map_lookup_elem(&open_ranges, &object))

@@ -168,6 +168,12 @@ __u32 optimizer_ranges_ever;
 __u32 scaler_seen;
 __u64 beat_hash; /* of the first Optimizer.step#... name */
 
+/* Begins alone, see attempt.bpf.h. */
+struct begin_watch begin_watch;
+__u64 last_object;  /* the range of the last attempt that has begun; 0: none */
+__u32 last_is_gone; /* another range has begun at its address since */
+__u32 plain_begins; /* attempts in a row that were told from nested ones by their begin */
+
 /* A value to start a map entry from: the stack is too small for it. */
 static const struct thread_state no_thread_state;
 

@@ -104,9 +104,21 @@ struct attempt_slot {
 	__u8 phase;
 	__u8 next_phase;
 	__u8 outcome;
-	__u8 reserved[3];
+	__u8 boundary; /* enum wire_boundary */
+	__u8 reserved[2];
 	__u32 sequence;
 	__u32 reserved2;
+};
+
+/*
+ * A long wait is cheaper where attempts are told by their begin alone: half of the hits are those
+ * of ends. The programs change over at an attempt's end, the collector back.
+ */
+struct begin_watch {
+	__u32 is_wanted;  /* written by the collector */
+	__u32 is_alone;	  /* ends are not needed: their probes may go */
+	__u32 doubts;	  /* attempts that are told by a begin that may be of a nested range */
+	__u32 has_scaler; /* attempts are counted otherwise: nothing is to be gained */
 };
 
 /* Records that one ring had no room for, between two times that the collector came by. */

@@ -80,6 +80,14 @@ enum wire_outcome {
 	OUTCOME_CNT = 3,
 };
 
+/* What of an attempt's range its boundary is. */
+enum wire_boundary {
+	BOUNDARY_END = 0,
+	BOUNDARY_BEGIN = 1,    /* in a long wait: its end is not watched */
+	BOUNDARY_DOUBTFUL = 2, /* the same, and it may lie inside of the attempt before it */
+	BOUNDARY_CNT = 3,
+};
+
 /* The end of one optimizer attempt; header.time_ns is the boundary. */
 struct wire_attempt {
 	struct wire_header header;
@@ -88,7 +96,8 @@ struct wire_attempt {
 	__u8 phase;	 /* enum wire_phase that it ran in */
 	__u8 next_phase; /* enum wire_phase of the attempt that starts here */
 	__u8 outcome;	 /* enum wire_outcome */
-	__u8 reserved[7];
+	__u8 boundary;	 /* enum wire_boundary; 0 in older captures */
+	__u8 reserved[6];
 };
 
 enum wire_range {

@@ -6,9 +6,12 @@ alternating windows of one run, since machines drift. The job times its own step
 the two unwatched ones around it; printed is the median of these ratios, with the interval that covers the true median in
 95 of 100 runs.
 
-    tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H,H,...]
+    tools/bench_wait.py [--python PYTHON] [--windows N] [--seconds S] [--hidden H,H,...] [--short]
 
 The hidden size sets how long a step is: a probe hit costs the same in a short one and a long one.
+
+In a wait of more than a second ends of attempts are soon watched no longer (user/wait_probes.h); what is measured begins
+--settle seconds after tpbpf has attached. With --short the wait is one of 0.9 s, in which they stay watched.
 """
 import argparse
 import bisect
@@ -75,8 +78,8 @@ def interval(ratios):
     return ordered[max(k - 1, 0)], ordered[n - max(k, 1)]
 
 
-def attach(pid, directory):
-    tpbpf = subprocess.Popen([os.path.join(ROOT, "build", "tpbpf"), "-p", str(pid), "--wait", "1000000", "-o", directory],
+def attach(pid, directory, attempts):
+    tpbpf = subprocess.Popen([os.path.join(ROOT, "build", "tpbpf"), "-p", str(pid), "--wait", str(attempts), "-o", directory],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     for line in tpbpf.stderr:
         if line.startswith("tpbpf: attached to"):
@@ -84,14 +87,25 @@ def attach(pid, directory):
     raise SystemExit("tpbpf did not attach; run as root")
 
 
+def attempts_to_wait(opt, path):
+    """A wait that does not end before the window does; a short one is one in which ends stay watched."""
+    if not opt.short:
+        return 1000000
+    return int(0.9e9 / statistics.median(duration for _, duration in read_steps(path)))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--python", default=interpreter())
     p.add_argument("--windows", type=int, default=100)
     p.add_argument("--seconds", type=float, default=0.3)
+    p.add_argument("--settle", type=float, help="default 0.5, with --short 0.1")
+    p.add_argument("--short", action="store_true", help="a wait in which both ends of ranges are watched")
     p.add_argument("--verbose", action="store_true", help="each pair of windows")
     p.add_argument("--hidden", default="512,1024,2048")
     opt = p.parse_args()
+    if opt.settle is None:
+        opt.settle = 0.1 if opt.short else 0.5
     for hidden in opt.hidden.split(","):
         measure(opt, int(hidden))
 
@@ -102,11 +116,11 @@ def measure(opt, hidden):
         job = subprocess.Popen([opt.python, "-c", JOB, str(hidden), path])
         try:
             time.sleep(5)
-            unwatched, attached = [], []
+            unwatched, attached, attempts = [], [], attempts_to_wait(opt, path)
             for i in range(opt.windows):
                 unwatched.append(window(opt.seconds))
-                tpbpf = attach(job.pid, os.path.join(work, f"out{i}"))
-                time.sleep(0.1)
+                tpbpf = attach(job.pid, os.path.join(work, f"out{i}"), attempts)
+                time.sleep(opt.settle)
                 attached.append(window(opt.seconds))
                 tpbpf.send_signal(signal.SIGINT)
                 tpbpf.wait()

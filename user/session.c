@@ -36,6 +36,7 @@
 #include "ring_intake.h"
 #include "session_record.h"
 #include "thread_tap.h"
+#include "wait_probes.h"
 #include "window_probes.h"
 
 #define MS 1000000ULL
@@ -60,6 +61,7 @@ struct session {
 	struct pipeline *pipeline;
 	struct thread_tap *tap;
 	struct progress *progress;
+	struct wait_probes wait;
 	struct window_probes *window;
 	struct device_watch *devices;
 	char refusal[DEVICE_REFUSAL_BYTES]; /* why the agent was not put into the job */
@@ -215,6 +217,7 @@ static int open_stages(struct session *session)
 				       device_watch_sink(session->devices));
 	if (err)
 		return err;
+	wait_probes_init(&session->wait, session->options, &session->plan, session->probes);
 	return window_probes_new(&session->window, session->options, &session->plan,
 				 session->probes, session->pipeline);
 }
@@ -425,6 +428,17 @@ static int follow_devices(struct session *session, uint64_t now_ns)
 	return device_watch_report(session->devices, now_ns);
 }
 
+/* The edges of the window are ends of attempts: those come first. */
+static int attach_as_asked(struct session *session)
+{
+	uint64_t attempt_ns;
+	int err;
+
+	pipeline_attempts(session->pipeline, &attempt_ns);
+	err = wait_probes_follow(&session->wait, attempt_ns);
+	return err ? err : window_probes_attach(session->window);
+}
+
 /* One round. Attaching comes first: until it is done, warmup waits. */
 static int run_round(struct session *session, enum wire_stop *stop)
 {
@@ -432,7 +446,7 @@ static int run_round(struct session *session, enum wire_stop *stop)
 	int err;
 
 	wait_for_news(session);
-	err = window_probes_attach(session->window);
+	err = attach_as_asked(session);
 	if (err && err != -ESRCH) { /* a job that is gone is seen by its descriptor */
 		*stop = STOP_ATTACH_FAILED;
 		return 0;

@@ -10,7 +10,7 @@ static bool is_equal(const struct attempt *left, const struct attempt *right)
 	return left->start_ns == right->start_ns && left->end_ns == right->end_ns &&
 	       left->tid == right->tid && left->cycle == right->cycle &&
 	       left->phase == right->phase && left->outcome == right->outcome &&
-	       left->is_disturbed == right->is_disturbed;
+	       left->is_disturbed == right->is_disturbed && left->boundary == right->boundary;
 }
 
 static void assert_kept(const struct attempt *attempts, size_t count)
@@ -52,6 +52,7 @@ static void attempts_of_a_capture_are_kept(void **state)
 		  .tid = 8,
 		  .phase = PHASE_ACTIVE,
 		  .outcome = OUTCOME_SKIPPED },
+		{ .end_ns = 5002500000, .tid = 8, .phase = PHASE_WAIT, .boundary = BOUNDARY_BEGIN },
 		{ .start_ns = 5002400000,
 		  .end_ns = 5002800000,
 		  .tid = 8,
@@ -80,6 +81,7 @@ static void any_value_is_kept(void **state)
 			.phase = (uint8_t)random_next(&seed),
 			.outcome = (uint8_t)random_next(&seed),
 			.is_disturbed = random_next(&seed) & 1,
+			.boundary = (uint8_t)random_next(&seed),
 		};
 	}
 	assert_kept(attempts, COUNT_OF(attempts));

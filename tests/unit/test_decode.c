@@ -223,6 +223,9 @@ static void enums_out_of_range_are_rejected(void **state)
 	attempt = record_attempt(1, 7, 0, PHASE_WAIT, PHASE_WAIT);
 	attempt.outcome = OUTCOME_CNT;
 	assert_rejected(fixture, &attempt, sizeof(attempt));
+	attempt.outcome = OUTCOME_APPLIED;
+	attempt.boundary = BOUNDARY_CNT;
+	assert_rejected(fixture, &attempt, sizeof(attempt));
 	begin.range = RANGE_REGION + 1;
 	assert_rejected(fixture, &begin, begin.header.size);
 	assert_rejected(fixture, &stop, sizeof(stop));
@@ -335,7 +338,7 @@ static bool is_in_range(enum wire_kind kind, const union any_record *record)
 	switch (kind) {
 	case WIRE_ATTEMPT:
 		return attempt->phase < PHASE_CNT && attempt->next_phase < PHASE_CNT &&
-		       attempt->outcome < OUTCOME_CNT;
+		       attempt->outcome < OUTCOME_CNT && attempt->boundary < BOUNDARY_CNT;
 	case WIRE_RANGE_BEGIN:
 		return record->range_begin.name_size < WIRE_NAME_BYTES &&
 		       !record->range_begin.name[record->range_begin.name_size] &&

@@ -96,6 +96,8 @@ static const char *const keys[] = {
 	"window.state",
 	"window.stop_reason",
 	"window.attempts_seen",
+	"window.attempts_told_by_begin",
+	"window.attempts_doubtful",
 	"window.active_attempts",
 	"window.applied_attempts",
 	"window.skipped_attempts",
@@ -242,6 +244,8 @@ static void the_window_is_told(void **state)
 
 	fixture->capture.summary.outcome_count[OUTCOME_APPLIED] = 3;
 	fixture->capture.summary.outcome_count[OUTCOME_SKIPPED] = 2;
+	fixture->capture.summary.begin_count = 7;
+	fixture->capture.summary.doubtful_count = 1;
 	write_profile(fixture);
 	assert_text(fixture, "window.state", "complete");
 	assert_text(fixture, "window.stop_reason", "window_finished");
@@ -249,6 +253,8 @@ static void the_window_is_told(void **state)
 	assert_number(fixture, "window.active_attempts", 2);
 	assert_number(fixture, "window.applied_attempts", 3);
 	assert_number(fixture, "window.skipped_attempts", 2);
+	assert_number(fixture, "window.attempts_told_by_begin", 7);
+	assert_number(fixture, "window.attempts_doubtful", 1);
 	assert_text(fixture, "window.started_at", "2001-09-09T01:46:40.022000Z");
 	assert_text(fixture, "window.ended_at", "2001-09-09T01:46:40.047000Z");
 	assert_number(fixture, "timing.wait_median_ns", 10000000);

@@ -128,6 +128,18 @@ static void unknown_outcomes_are_told(void **state)
 	assert_non_null(strstr(lines(fixture), "(5 applied, 1 skipped, 7 unknown)"));
 }
 
+static void doubtful_attempts_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_null(strstr(lines(fixture), "a begin"));
+	fixture->capture.summary.doubtful_count = 3;
+	assert_non_null(
+		strstr(lines(fixture),
+		       "note: 3 attempts of the wait were told by a begin that may lie inside "
+		       "of the attempt before it\n"));
+}
+
 static void no_attempts_are_explained(void **state)
 {
 	struct fixture *fixture = *state;
@@ -387,6 +399,7 @@ int main(void)
 		TEST(every_state_has_its_line),
 		TEST(unknown_outcomes_are_told),
 		TEST(cuda_timing_is_unavailable_for_a_reason),
+		TEST(doubtful_attempts_are_told),
 		TEST(no_attempts_are_explained),
 		TEST(times_that_are_not_known_are_left_out),
 		TEST(losses_are_told),

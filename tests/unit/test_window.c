@@ -295,6 +295,43 @@ static void attempts_before_the_probes_are_undisturbed(void **state)
 	assert_false(attempt_of(&summary, 1).is_disturbed);
 }
 
+static int told_attempt(struct window *window, uint64_t time_ns, uint32_t index,
+			enum wire_boundary boundary)
+{
+	struct wire_attempt record = record_attempt(time_ns, 7, index, PHASE_WAIT, PHASE_WAIT);
+	struct event event = event_of(&record);
+
+	record.boundary = boundary;
+	return window_attempt(window, &event);
+}
+
+/* From an end to a begin is less than an attempt, from a begin to an end is more. */
+static void an_attempt_between_two_kinds_of_boundaries_has_no_duration(void **state)
+{
+	static const struct {
+		enum wire_boundary boundary;
+		uint64_t start_ns;
+	} rows[] = {
+		{ BOUNDARY_END, 0 },	 { BOUNDARY_END, 100 },	     { BOUNDARY_BEGIN, 0 },
+		{ BOUNDARY_BEGIN, 300 }, { BOUNDARY_DOUBTFUL, 400 }, { BOUNDARY_BEGIN, 500 },
+		{ BOUNDARY_END, 0 },	 { BOUNDARY_END, 700 },
+	};
+	struct window *window = *state;
+	struct summary summary = { .session = NULL };
+	uint32_t i;
+
+	for (i = 0; i < COUNT_OF(rows); i++)
+		assert_int_equal(told_attempt(window, 100 * (i + 1), i, rows[i].boundary), 0);
+	window_summarize(window, STOP_INTERRUPTED, &summary);
+	for (i = 0; i < COUNT_OF(rows); i++) {
+		assert_row(i, attempt_of(&summary, i).start_ns == rows[i].start_ns);
+		assert_row(i, attempt_of(&summary, i).end_ns == 100 * (i + 1));
+	}
+	assert_int_equal(summary.attempt_count, COUNT_OF(rows));
+	assert_int_equal(summary.begin_count, 3);
+	assert_int_equal(summary.doubtful_count, 1);
+}
+
 static void the_reason_of_the_stop_gives_the_state(void **state)
 {
 	static const struct {
@@ -353,6 +390,7 @@ int main(void)
 		TEST(attempts_outside_that_ran_with_probes_are_disturbed),
 		TEST(attempts_from_the_time_of_detaching_on_are_undisturbed),
 		TEST(attempts_before_the_probes_are_undisturbed),
+		TEST(an_attempt_between_two_kinds_of_boundaries_has_no_duration),
 		TEST(the_reason_of_the_stop_gives_the_state),
 	};
 

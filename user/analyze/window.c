@@ -11,7 +11,7 @@
 
 struct window {
 	struct attempt_log attempts;
-	uint64_t active_count, outcome_count[OUTCOME_CNT];
+	uint64_t active_count, outcome_count[OUTCOME_CNT], boundary_count[BOUNDARY_CNT];
 	uint64_t lost;
 	bool is_active;
 	uint64_t first_start_ns, start_ns, end_ns, total_ns;
@@ -45,6 +45,7 @@ static int append(struct window *window, const struct attempt *attempt)
 		return err;
 	window->active_count += attempt->phase == PHASE_ACTIVE;
 	window->outcome_count[attempt->outcome]++;
+	window->boundary_count[attempt->boundary]++;
 	return 0;
 }
 
@@ -86,6 +87,16 @@ static bool is_unwatched(const struct attempt *attempt)
 	return attempt->phase != PHASE_WARMUP && attempt->phase != PHASE_ACTIVE;
 }
 
+/* From an end to a begin is no attempt's time, nor is from a begin to an end. */
+static uint64_t boundary_before(const struct window *window, const struct wire_attempt *record)
+{
+	const struct attempt *last = &window->attempts.last;
+
+	if ((last->boundary == BOUNDARY_END) != (record->boundary == BOUNDARY_END))
+		return 0;
+	return last->end_ns;
+}
+
 int window_attempt(struct window *window, const struct event *event)
 {
 	const struct wire_attempt *record = event->attempt;
@@ -95,7 +106,7 @@ int window_attempt(struct window *window, const struct event *event)
 
 	if (err)
 		return err;
-	start_ns = window->attempts.last.end_ns;
+	start_ns = boundary_before(window, record);
 	attempt = (struct attempt){
 		.start_ns = start_ns,
 		.end_ns = now_ns,
@@ -103,6 +114,7 @@ int window_attempt(struct window *window, const struct event *event)
 		.cycle = record->cycle,
 		.phase = record->phase,
 		.outcome = record->outcome,
+		.boundary = record->boundary,
 	};
 	attempt.is_disturbed =
 		is_unwatched(&attempt) && (window->has_probes || start_ns < window->detached_ns);
@@ -178,6 +190,8 @@ void window_summarize(const struct window *window, enum wire_stop reason, struct
 	summary->attempt_count = window->attempts.count;
 	summary->active_count = window->active_count;
 	memcpy(summary->outcome_count, window->outcome_count, sizeof(summary->outcome_count));
+	summary->begin_count = window->boundary_count[BOUNDARY_BEGIN];
+	summary->doubtful_count = window->boundary_count[BOUNDARY_DOUBTFUL];
 	summary->started_ns = window->first_start_ns;
 	summary->ended_ns = window->end_ns;
 	summary->window_ns = window->total_ns;

@@ -426,10 +426,14 @@ static int attach_singles(struct probes *probes, enum probe_group group)
 
 int probes_attach(struct probes *probes, enum probe_group group)
 {
-	int err;
+	int err = 0;
 
 	if (probes->is_attached[group])
 		return 0;
+	if (group == PROBE_GROUP_STEP)
+		err = probes_attach(probes, PROBE_GROUP_ENDS);
+	if (err)
+		return err;
 	if (probes->mode == ATTACH_SINGLE)
 		err = attach_singles(probes, group);
 	else if (probes->mode == ATTACH_THREADS)
@@ -500,6 +504,11 @@ int probes_set_modes(struct probes *probes, const struct probe_modes *modes)
 	probes->modes = *modes;
 	probes->modes.operators = operators;
 	return 0;
+}
+
+volatile struct begin_watch *probes_begin_watch(struct probes *probes)
+{
+	return &probes->skeleton->bss->begin_watch;
 }
 
 void probes_set_ready(struct probes *probes, uint32_t cycle_end)

@@ -51,7 +51,10 @@ struct probe_modes {
 };
 int probes_set_modes(struct probes *probes, const struct probe_modes *modes);
 
-/* Attaches the sites of a group. -ESRCH: the job is gone. Other errors are logged. */
+/*
+ * Attaches the sites of a group; with PROBE_GROUP_STEP those of PROBE_GROUP_ENDS, and from then on
+ * attempts are counted. -ESRCH: the job is gone. Other errors are logged.
+ */
 int probes_attach(struct probes *probes, enum probe_group group);
 void probes_detach(struct probes *probes, enum probe_group group);
 
@@ -63,6 +66,9 @@ const struct ring_maps *probes_rings(const struct probes *probes);
 
 /* To be raised when there is room in the rings again. */
 volatile uint32_t *probes_loss_epoch(struct probes *probes);
+
+/* Whether ends of attempts are needed, see probe_config.h; their probes are PROBE_GROUP_ENDS. */
+volatile struct begin_watch *probes_begin_watch(struct probes *probes);
 
 /* The window's probes are in place for the cycles below this number: their warmup may be counted.
  */

@@ -280,12 +280,13 @@ static enum probe_group group_of(const struct probe_plan *plan, const struct ste
 	case PROBE_RANGE_END:
 		return plan->sees_by_enter || step->mode == STEP_ENTRY ? PROBE_GROUP_WINDOW
 								       : PROBE_GROUP_STEP;
+	case PROBE_RANGE_EXIT:
+		return PROBE_GROUP_ENDS;
 	case PROBE_NODE_BEGIN:
 	case PROBE_GUARD_END:
 	case PROBE_APPLY_BEGIN:
 	case PROBE_BOXED_BEGIN:
 	case PROBE_BOXED_VECTOR:
-
 	case PROBE_MEMORY_NEW:
 	case PROBE_MEMORY_DELETE:
 	case PROBE_MEMORY_OUT:

@@ -26,6 +26,7 @@ struct step_spec {
 /* When a site is attached. */
 enum probe_group {
 	PROBE_GROUP_STEP,    /* from the start: what counts attempts */
+	PROBE_GROUP_ENDS,    /* of it, what is not needed while begins alone tell attempts */
 	PROBE_GROUP_WINDOW,  /* from warmup to the end of active */
 	PROBE_GROUP_NUMBERS, /* sequence numbers: never by two links at once */
 	PROBE_GROUP_CALLS,   /* operators, nodes, memory, as their modes say */

@@ -59,7 +59,7 @@ static bool check_attempt(union record *record)
 	const struct wire_attempt *attempt = &record->attempt;
 
 	return attempt->phase < PHASE_CNT && attempt->next_phase < PHASE_CNT &&
-	       attempt->outcome < OUTCOME_CNT;
+	       attempt->outcome < OUTCOME_CNT && attempt->boundary < BOUNDARY_CNT;
 }
 
 static bool check_range_begin(union record *record)

@@ -48,6 +48,7 @@ static bool read_slot(const struct ring *ring, uint32_t index, struct attempt_sl
 	copy->phase = slot->phase;
 	copy->next_phase = slot->next_phase;
 	copy->outcome = slot->outcome;
+	copy->boundary = slot->boundary;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) == index + 1;
 }
@@ -66,6 +67,7 @@ static int push_attempt(struct ring *ring, uint32_t index, const struct attempt_
 		.phase = slot->phase,
 		.next_phase = slot->next_phase,
 		.outcome = slot->outcome,
+		.boundary = slot->boundary,
 	};
 
 	return ring->sink->record(ring->sink, &record, sizeof(record));

@@ -8,13 +8,14 @@
 #include "wire.h"
 
 struct attempt {
-	uint64_t start_ns; /* the boundary before it; 0: not seen (the first one, or a lost
-			      boundary) */
+	uint64_t start_ns; /* the boundary before it; 0: not seen (the first one, a lost boundary,
+			      or one is a range's begin and the other an end) */
 	uint64_t end_ns;   /* 0: the boundary was lost */
 	uint32_t tid;
 	uint16_t cycle;
 	uint8_t phase;	   /* enum wire_phase */
 	uint8_t outcome;   /* enum wire_outcome */
+	uint8_t boundary;  /* enum wire_boundary: what end_ns is */
 	bool is_disturbed; /* the window's probes were being taken off */
 };
 

@@ -16,7 +16,8 @@ enum column {
 static uint64_t kind_of(const struct attempt *attempt)
 {
 	return (uint64_t)attempt->is_disturbed | (uint64_t)attempt->outcome << 1 |
-	       (uint64_t)attempt->phase << 9 | (uint64_t)attempt->cycle << 17;
+	       (uint64_t)attempt->phase << 9 | (uint64_t)attempt->cycle << 17 |
+	       (uint64_t)attempt->boundary << 33;
 }
 
 static void set_kind(struct attempt *attempt, uint64_t kind)
@@ -25,6 +26,7 @@ static void set_kind(struct attempt *attempt, uint64_t kind)
 	attempt->outcome = (uint8_t)(kind >> 1);
 	attempt->phase = (uint8_t)(kind >> 9);
 	attempt->cycle = (uint16_t)(kind >> 17);
+	attempt->boundary = (uint8_t)(kind >> 33);
 }
 
 int attempt_log_add(struct attempt_log *log, const struct attempt *attempt)

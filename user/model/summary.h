@@ -107,7 +107,9 @@ struct summary {
 	size_t attempt_count;
 	uint64_t active_count;
 	uint64_t outcome_count[OUTCOME_CNT];
-	uint64_t started_ns; /* monotonic; first active boundary, 0: none */
+	uint64_t begin_count;	 /* attempts of long waits that are told by their begin alone */
+	uint64_t doubtful_count; /* and such that may be a part of the one before them */
+	uint64_t started_ns;	 /* monotonic; first active boundary, 0: none */
 	uint64_t ended_ns;
 	uint64_t window_ns;	/* length of all active windows */
 	int64_t real_offset_ns; /* of the first clock reading, used for every time of the trace */

@@ -169,6 +169,8 @@ static void put_window(struct json *json, const struct summary *summary)
 	json_uint(json, "applied_attempts", summary->outcome_count[OUTCOME_APPLIED]);
 	json_uint(json, "skipped_attempts", summary->outcome_count[OUTCOME_SKIPPED]);
 	json_uint(json, "unknown_attempts", summary->outcome_count[OUTCOME_UNKNOWN]);
+	json_uint(json, "attempts_told_by_begin", summary->begin_count);
+	json_uint(json, "attempts_doubtful", summary->doubtful_count);
 	put_real_time(json, "started_at", summary->started_ns, summary->real_offset_ns);
 	put_real_time(json, "ended_at", summary->ended_ns, summary->real_offset_ns);
 	put_known(json, "duration_ns", summary->window_ns);

@@ -88,6 +88,17 @@ static int put_warmup(struct byte_sink *out, const struct summary *summary)
 		     warmup, planned);
 }
 
+static int put_doubtful(struct byte_sink *out, const struct summary *summary)
+{
+	if (!summary->doubtful_count)
+		return 0;
+	return print(out,
+		     "note: %" PRIu64
+		     " attempts of the wait were told by a begin that may lie inside "
+		     "of the attempt before it\n",
+		     summary->doubtful_count);
+}
+
 /* How many of the sites that were found are of what is always watched. */
 static size_t attached_sites(const struct summary *summary)
 {
@@ -447,9 +458,9 @@ static int put_files(struct byte_sink *out, const struct summary *summary)
 static int terminal_finish(struct byte_sink *out, const struct summary *summary)
 {
 	static int (*const parts[])(struct byte_sink *, const struct summary *) = {
-		put_state, put_attached,  put_warmup,	put_no_attempts, put_times,
-		put_top,   put_operators, put_given_up, put_memory,	 put_devices,
-		put_loss,  put_not_seen,  put_files,
+		put_state,   put_attached, put_warmup,	  put_doubtful, put_no_attempts,
+		put_times,   put_top,	   put_operators, put_given_up, put_memory,
+		put_devices, put_loss,	   put_not_seen,  put_files,
 	};
 	size_t i;
 	int err = 0;

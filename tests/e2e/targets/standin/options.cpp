@@ -31,6 +31,8 @@ static const Number numbers[] = {
 	{"--ranges", &Options::ranges, "user_0 ... user_N-1 in every attempt"},
 	{"--threads", &Options::threads, "N more threads with the same ranges and some work"},
 	{"--overflow-every", &Options::overflow_every, "an inf in every Nth attempt's gradients"},
+	{"--nested-step-from", &Options::nested_step_from,
+	 "from attempt N on Optimizer.step holds another one (0: never)"},
 	{"--throw", &Options::throws, "N C++ exceptions an attempt through probed functions"},
 	{"--fork-workers", &Options::fork_workers, "fork N processes that work on their own"},
 	{"--fork-at", &Options::fork_at, "fork them at the start of attempt N"},

@@ -15,6 +15,7 @@ struct Options {
 	std::string optimizer = "sgd";
 	bool decoy = false;
 	int64_t overflow_every = 0;
+	int64_t nested_step_from = 0;
 	int64_t throws = 0;
 	bool nested = false;
 	bool leak_ranges = false;

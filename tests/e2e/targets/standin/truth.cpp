@@ -76,8 +76,7 @@ void Truth::thrown()
 	thrown_++;
 }
 
-void Truth::attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end,
-		    uint64_t result)
+void Truth::attempt(int64_t index, bool applied, const StepTimes &times, uint64_t result)
 {
 	std::lock_guard<std::mutex> lock(mutex_);
 	std::string merged = object(standin::ledger::merged_ranges());
@@ -85,10 +84,11 @@ void Truth::attempt(int64_t index, bool applied, int64_t step_begin, int64_t ste
 
 	attempts_++;
 	(applied ? applied_ : skipped_)++;
-	printf("{\"attempt\": %" PRId64 ", \"outcome\": \"%s\", \"step_begin\": %" PRId64
-	       ", \"step_end\": %" PRId64 ", \"result\": \"%016" PRIx64
+	printf("{\"attempt\": %" PRId64 ", \"outcome\": \"%s\", \"range_begin\": %" PRId64
+	       ", \"step_begin\": %" PRId64 ", \"step_end\": %" PRId64 ", \"result\": \"%016" PRIx64
 	       "\", \"thrown\": %" PRId64 ", \"begun\": %s, \"merged\": %s",
-	       index, applied ? "applied" : "skipped", step_begin, step_end, result, thrown_,
+	       index, applied ? "applied" : "skipped", times.range_begin_ns, times.step_begin_ns,
+	       times.step_end_ns, result, thrown_,
 	       object(begun_in_attempt_).c_str(), merged.c_str());
 	if (tells_operators_) {
 		printf(", \"device_totals\": [%" PRIu64 ", %" PRIu64 "], %s",

@@ -11,6 +11,11 @@
 #include <string>
 #include <vector>
 
+// Just before the optimizer's range begins, and just before and after the call that ends the attempt.
+struct StepTimes {
+	int64_t range_begin_ns, step_begin_ns, step_end_ns;
+};
+
 class Truth
 {
       public:
@@ -23,8 +28,7 @@ class Truth
 
 	// The attempt's boundary lies between these two times (CLOCK_MONOTONIC).
 	// `result` is what was computed so far.
-	void attempt(int64_t index, bool applied, int64_t step_begin, int64_t step_end,
-		     uint64_t result);
+	void attempt(int64_t index, bool applied, const StepTimes &times, uint64_t result);
 	void worker(uint64_t checksum, int status);
 	void totals(uint64_t checksum);
 

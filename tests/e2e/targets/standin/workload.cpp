@@ -111,9 +111,10 @@ void Workload::train_step(int64_t index, bool overflow)
 	model_.forward();
 	model_.backward(overflow);
 	reduce_gradients();
+	is_step_nested_ = options_.nested_step_from && index >= options_.nested_step_from;
 	bool applied = optimizer();
 
-	truth_.attempt(index, applied, step_begin_ns_, step_end_ns_, result());
+	truth_.attempt(index, applied, {range_begin_ns_, step_begin_ns_, step_end_ns_}, result());
 }
 
 // In short pieces where something may be asked of it meanwhile; signals do not shorten it.
@@ -365,12 +366,16 @@ void Workload::optimizer_step(bool fused, bool is_boundary)
 {
 	bool adam = options_.optimizer == "adam";
 	std::string name = adam ? "Optimizer.step#Adam.step" : "Optimizer.step#SGD.step";
-	std::unique_ptr<CountedRange> range;
+	std::unique_ptr<CountedRange> range, inner;
 
+	range_begin_ns_ = monotonic_ns();
 	if (options_.interleave)
 		around_ = std::make_unique<CountedRange>(truth_, "ends in the step");
 	if (!options_.no_optimizer_range)
 		range = std::make_unique<CountedRange>(truth_, name);
+	if (range && is_step_nested_)
+		inner = std::make_unique<CountedRange>(truth_, name);
+	inner.reset();
 	if (options_.interleave)
 		across_ = std::make_unique<CountedRange>(truth_, "begins in the step");
 	around_.reset();

@@ -72,7 +72,8 @@ class Workload
 	Gpu gpu_;
 	std::atomic<uint64_t> spawned_checksum_{0};
 	std::unique_ptr<CountedRange> around_, across_;
-	int64_t step_begin_ns_ = 0, step_end_ns_ = 0;
+	int64_t range_begin_ns_ = 0, step_begin_ns_ = 0, step_end_ns_ = 0;
+	bool is_step_nested_ = false;
 };
 
 #endif
