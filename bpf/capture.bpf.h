@@ -7,6 +7,7 @@
 #define CAPTURE_BPF_H
 
 #include "calls.bpf.h"
+#include "filter.bpf.h"
 
 #define SCOPE_USER 7 /* at::RecordScope::USER_SCOPE, PyTorch 1.13 to 2.14 */
 
@@ -161,6 +162,19 @@ static __always_inline __u32 range_begin_size(__u32 name_size)
 	return (offsetof(struct wire_range_begin, name) + name_size + 8) & ~7U;
 }
 
+static __always_inline struct open_range *open_range_find(__u64 object)
+{
+	if (!*(volatile __u32 *)&open_range_count)
+		return NULL;
+	return bpf_map_lookup_elem(&open_ranges, &object);
+}
+
+static __always_inline void open_range_forget(__u64 object)
+{
+	if (!bpf_map_delete_elem(&open_ranges, &object))
+		__sync_fetch_and_add(&open_range_count, -1);
+}
+
 /* Remembers a range whose end matters. True: it is recorded. */
 static __always_inline bool range_open(__u32 tid, __u64 object, bool is_attempt)
 {
@@ -170,12 +184,15 @@ static __always_inline bool range_open(__u32 tid, __u64 object, bool is_attempt)
 		range.flags |= OPEN_RECORDED;
 	if (is_attempt && attempt_begins(tid, object))
 		range.flags |= OPEN_ATTEMPT;
-	if (!range.flags) {
-		/* An earlier one at this address has ended unseen. */
-		bpf_map_delete_elem(&open_ranges, &object);
+	/* An earlier one at this address has ended unseen. */
+	if (open_range_find(object))
+		open_range_forget(object);
+	if (!range.flags)
 		return false;
-	}
-	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_ANY)) {
+	/* Counted first: who looks meanwhile finds nothing at worst, but looks. */
+	__sync_fetch_and_add(&open_range_count, 1);
+	if (bpf_map_update_elem(&open_ranges, &object, &range, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&open_range_count, -1);
 		loss_count(LOSS_RANGE_TABLE_FULL);
 		return false;
 	}
@@ -214,7 +231,8 @@ static __always_inline void on_range_enter(struct pt_regs *ctx, __u32 tid, __u64
 	is_attempt = name_seen(name);
 	begin_seen(object);
 	if (begins_suffice() && is_attempt) {
-		bpf_map_delete_elem(&open_ranges, &object);
+		if (open_range_find(object)) /* its end was not seen */
+			open_range_forget(object);
 		attempt_told_by_begin(tid, now_ns, object);
 		return;
 	}
@@ -264,13 +282,13 @@ static __always_inline void on_range_begin(struct pt_regs *ctx, __u32 tid, __u64
 static __always_inline void on_range_end(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
 	__u64 object = ARGUMENT_0(ctx);
-	struct open_range *found = bpf_map_lookup_elem(&open_ranges, &object);
+	struct open_range *found = open_range_find(object);
 	struct open_range range;
 
 	if (!found)
 		return;
 	range = *found;
-	bpf_map_delete_elem(&open_ranges, &object);
+	open_range_forget(object);
 	if (range.flags & OPEN_RECORDED)
 		emit_range_end(tid, now_ns, object);
 	if (range.flags & OPEN_ATTEMPT)
@@ -282,7 +300,7 @@ static __always_inline void on_guard_end(struct pt_regs *ctx, __u32 tid, __u64 n
 {
 	__u64 object = ARGUMENT_0(ctx);
 
-	if (bpf_map_lookup_elem(&open_ranges, &object))
+	if (open_range_find(object))
 		on_range_end(ctx, tid, now_ns);
 	else if (calls_are_wanted())
 		emit_guard_end(ctx, tid, now_ns);
@@ -427,14 +445,15 @@ static __always_inline void on_scale_update(struct pt_regs *ctx, __u32 tid, __u6
 static __always_inline bool range_is_irrelevant(__u64 object, const char *name)
 {
 	__u64 head = 0, wanted;
+	__u32 tid = 0;
 
 	if (phase_wants_names(phase_now()) || config.step_mode != STEP_AUTO)
 		return false;
-	/* It stands where the last attempt's range stood, see begin_seen(). */
-	if (object == last_object && !last_is_gone)
-		return false;
+	/* Hits of forked children come here as well. */
+	if (object == last_object && !last_is_gone && filter_thread(&tid))
+		begin_seen(object);
 	/* It stands where an attempt's range stood, whose end was not seen. */
-	if (bpf_map_lookup_elem(&open_ranges, &object))
+	if (open_range_find(object))
 		return false;
 	/* Bytes 8 to 14 of "Optimizer.step#" tell it from "Optimizer.zero_grad#" as well. */
 	if (bpf_probe_read_user(&head, 7, name + 8))
@@ -458,7 +477,7 @@ static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
 	case PROBE_RANGE_EXIT:
 	case PROBE_REGION_EXIT:
 	case PROBE_RANGE_END:
-		return !bpf_map_lookup_elem(&open_ranges, &object);
+		return !open_range_find(object);
 	case PROBE_RANGE_BEGIN:
 		return (ARGUMENT_1(ctx) & 0xff) != SCOPE_USER;
 	case PROBE_OP_END:

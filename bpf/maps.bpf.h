@@ -150,11 +150,9 @@ __u32 ring_count = 1; /* CPUs beyond it share */
 __u32 check_hits;     /* of on_check */
 __u32 loss_epoch;     /* the collector counts how often it has made room in the rings */
 __u32 ready_cycle;    /* window probes are attached for cycles below; written by the collector */
-struct attempt_slot attempts[ATTEMPT_SLOTS];
-
-__u32 attempt_limit; /* attempts from this number on are not counted; 0: no limit */
-__u32 armed;	     /* all that attempts are counted with is in place; nothing counts before */
-__u32 stopped;	     /* the collector wants no more, or the job has replaced its program */
+__u32 attempt_limit;  /* attempts from this number on are not counted; 0: no limit */
+__u32 armed;	      /* all that attempts are counted with is in place; nothing counts before */
+__u32 stopped;	      /* the collector wants no more, or the job has replaced its program */
 __u32 execed;
 
 /* Signs seen since the last attempt ended. */
@@ -173,6 +171,11 @@ struct begin_watch begin_watch;
 __u64 last_object;  /* the range of the last attempt that has begun; 0: none */
 __u32 last_is_gone; /* another range has begun at its address since */
 __u32 plain_begins; /* attempts in a row that were told from nested ones by their begin */
+
+__u32 open_range_count; /* entries of open_ranges; mostly there are none, and looking is not free */
+
+/* Behind all that each hit looks at, which so shares a few cache lines. */
+struct attempt_slot attempts[ATTEMPT_SLOTS];
 
 /* A value to start a map entry from: the stack is too small for it. */
 static const struct thread_state no_thread_state;
