@@ -42,10 +42,8 @@ static void print_window(const struct options *options)
 static void print_site(const struct planned_site *site)
 {
 	static const char *const phases[PROBE_GROUP_CNT] = {
-		[PROBE_GROUP_STEP] = "always",
-		[PROBE_GROUP_ENDS] = "always",
-		[PROBE_GROUP_WINDOW] = "window",
-		[PROBE_GROUP_NUMBERS] = "window",
+		[PROBE_GROUP_STEP] = "always",	 [PROBE_GROUP_ENDS] = "always",
+		[PROBE_GROUP_WINDOW] = "window", [PROBE_GROUP_NUMBERS] = "window",
 		[PROBE_GROUP_CALLS] = "window",
 	};
 
