@@ -32,6 +32,9 @@ def captured(*args, plan=PLAN, seconds=120, **kw):
 
 
 def check_told(out, least):
+    if not h.has_bulk():  # one by one, they stay where they are
+        h.equal(out.window["attempts_told_by_begin"], 0, "attempts told by their begin")
+        return
     h.check(least <= out.window["attempts_told_by_begin"] < out.window["attempts_seen"],
             "%d of %d attempts told by their begin" % (out.window["attempts_told_by_begin"], out.window["attempts_seen"]))
     h.equal(out.window["attempts_doubtful"], 0, "doubtful attempts")
@@ -41,6 +44,7 @@ def counted():
     out = captured("--ranges", 3)
     h.check_plan(out, wait=ATTEMPTS, warmup=2, active=5)
     check_told(out, ATTEMPTS // 10)
+    h.need_bulk("all else of it takes")
     h.equal(sum(x.start_ns is None for x in out.steps), 3, "attempts without a duration: the first, and one at each change")
     h.check(0 <= out.run.err.find(TOLD) < out.run.err.find(WATCHED) < out.run.err.find("window probes attached"),
             "the order of what was done: %s" % out.run.err)
@@ -50,6 +54,7 @@ def in_each_cycle():
     out = captured(plan=("--skip-first", 5, *PLAN, "--repeat", 2), seconds=240)
     h.check_plan(out, skip_first=5, wait=ATTEMPTS, warmup=2, active=5, repeat=2)
     check_told(out, ATTEMPTS // 10)
+    h.need_bulk("all else of it takes")
     h.equal(out.run.err.count(TOLD), 2, "waits in which ends were not watched")
 
 
@@ -76,6 +81,7 @@ def steps_within_steps():
 
 def a_step_within_a_step_all_at_once():
     """What cannot be told is counted, said, and the end of it."""
+    h.need_bulk("attempts told by their begin take")
     first = ATTEMPTS // 2
     t, out, _ = s.watched_in_full(*STEP, "--nested-step-from", first, plan=PLAN, options=("-v",))
     doubtful = out.window["attempts_doubtful"]
@@ -100,6 +106,7 @@ def wait_told(run):
 
 
 def half_of_the_code_is_its_own_again():
+    h.need_bulk("taking half of the probes off takes")
     with h.scratch() as d:
         t = s.standin(*STEP, gate=False)
         run = h.Run("-p", t.pid, "-v", "-o", d + "/out", "--wait", 300).wait_attached()
@@ -116,6 +123,7 @@ def half_of_the_code_is_its_own_again():
 
 
 def killed_meanwhile():
+    h.need_bulk("taking half of the probes off takes")
     with h.scratch() as d:
         t = s.standin(*STEP, gate=False)
         run = h.Run("-p", t.pid, "-v", "-o", d + "/out", "--wait", 1000000)
