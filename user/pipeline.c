@@ -205,6 +205,13 @@ static void keep_longest(uint64_t *longest_ns, uint64_t duration_ns)
 		*longest_ns = duration_ns;
 }
 
+static uint64_t started_ns(const struct wire_probes *probes)
+{
+	uint64_t time_ns = probes->header.time_ns;
+
+	return time_ns > probes->duration_ns ? time_ns - probes->duration_ns : 0;
+}
+
 static void on_probes(struct pipeline *pipeline, const struct event *event)
 {
 	struct summary *summary = &pipeline->summary;
@@ -212,7 +219,7 @@ static void on_probes(struct pipeline *pipeline, const struct event *event)
 	keep_longest(event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns,
 		     event->probes->duration_ns);
 	if (event->probes->is_attached)
-		window_attached(pipeline->window);
+		window_attached(pipeline->window, started_ns(event->probes));
 	else
 		window_detached(pipeline->window, event->header->time_ns);
 }

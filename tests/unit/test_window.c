@@ -253,7 +253,7 @@ static void attempts_outside_that_ran_with_probes_are_disturbed(void **state)
 	size_t i;
 
 	assert_int_equal(attempt(window, 100, 0, PHASE_WAIT, PHASE_WARMUP), 0);
-	window_attached(window);
+	window_attached(window, 110);
 	assert_int_equal(attempt(window, 200, 1, PHASE_WARMUP, PHASE_ACTIVE), 0);
 	assert_int_equal(attempt(window, 300, 2, PHASE_ACTIVE, PHASE_AFTER), 0);
 	assert_int_equal(attempt(window, 400, 3, PHASE_AFTER, PHASE_AFTER), 0);
@@ -270,7 +270,7 @@ static void attempts_from_the_time_of_detaching_on_are_undisturbed(void **state)
 	struct window *window = *state;
 	size_t index;
 
-	window_attached(window);
+	window_attached(window, 110);
 	assert_int_equal(attempt(window, 200, 0, PHASE_WARMUP, PHASE_ACTIVE), 0);
 	assert_int_equal(attempt(window, 300, 1, PHASE_ACTIVE, PHASE_WAIT), 0);
 	window_detached(window, 400);
@@ -288,11 +288,30 @@ static void attempts_before_the_probes_are_undisturbed(void **state)
 
 	assert_int_equal(attempt(window, 100, 0, PHASE_WAIT, PHASE_WAIT), 0);
 	assert_int_equal(attempt(window, 200, 1, PHASE_WAIT, PHASE_WARMUP), 0);
-	window_attached(window);
+	window_attached(window, 210);
 	window_detached(window, 250);
 	window_summarize(window, STOP_TIMEOUT, &summary);
 	assert_false(attempt_of(&summary, 0).is_disturbed);
 	assert_false(attempt_of(&summary, 1).is_disturbed);
+}
+
+/* The log of attempts is read from time to time, by a collector that may just have attached. */
+static void attempts_that_are_read_late_are_undisturbed(void **state)
+{
+	struct window *window = *state;
+	struct summary summary = { .session = NULL };
+	size_t i;
+
+	assert_int_equal(attempt(window, 100, 0, PHASE_WAIT, PHASE_WAIT), 0);
+	window_attached(window, 310);
+	assert_int_equal(attempt(window, 200, 1, PHASE_WAIT, PHASE_WAIT), 0);
+	assert_int_equal(attempt(window, 300, 2, PHASE_WAIT, PHASE_WARMUP), 0);
+	assert_int_equal(attempt(window, 400, 3, PHASE_WARMUP, PHASE_ACTIVE), 0);
+	assert_int_equal(attempt(window, 500, 4, PHASE_ACTIVE, PHASE_WAIT), 0);
+	assert_int_equal(attempt(window, 600, 5, PHASE_WAIT, PHASE_WAIT), 0);
+	window_summarize(window, STOP_INTERRUPTED, &summary);
+	for (i = 0; i < 6; i++)
+		assert_row(i, attempt_of(&summary, i).is_disturbed == (i == 5));
 }
 
 static int told_attempt(struct window *window, uint64_t time_ns, uint32_t index,
@@ -390,6 +409,7 @@ int main(void)
 		TEST(attempts_outside_that_ran_with_probes_are_disturbed),
 		TEST(attempts_from_the_time_of_detaching_on_are_undisturbed),
 		TEST(attempts_before_the_probes_are_undisturbed),
+		TEST(attempts_that_are_read_late_are_undisturbed),
 		TEST(an_attempt_between_two_kinds_of_boundaries_has_no_duration),
 		TEST(the_reason_of_the_stop_gives_the_state),
 	};

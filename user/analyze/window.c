@@ -16,7 +16,7 @@ struct window {
 	bool is_active;
 	uint64_t first_start_ns, start_ns, end_ns, total_ns;
 	bool has_probes;
-	uint64_t detached_ns;
+	uint64_t attached_ns, detached_ns; /* began to be put on, were gone */
 };
 
 int window_new(struct window **out)
@@ -97,6 +97,13 @@ static uint64_t boundary_before(const struct window *window, const struct wire_a
 	return last->end_ns;
 }
 
+static bool ran_with_probes(const struct window *window, const struct attempt *attempt)
+{
+	if (window->has_probes && attempt->end_ns > window->attached_ns)
+		return true;
+	return attempt->start_ns < window->detached_ns;
+}
+
 int window_attempt(struct window *window, const struct event *event)
 {
 	const struct wire_attempt *record = event->attempt;
@@ -116,8 +123,7 @@ int window_attempt(struct window *window, const struct event *event)
 		.outcome = record->outcome,
 		.boundary = record->boundary,
 	};
-	attempt.is_disturbed =
-		is_unwatched(&attempt) && (window->has_probes || start_ns < window->detached_ns);
+	attempt.is_disturbed = is_unwatched(&attempt) && ran_with_probes(window, &attempt);
 	err = append(window, &attempt);
 	if (err)
 		return err;
@@ -131,9 +137,10 @@ int window_attempt(struct window *window, const struct event *event)
 	return 0;
 }
 
-void window_attached(struct window *window)
+void window_attached(struct window *window, uint64_t started_ns)
 {
 	window->has_probes = true;
+	window->attached_ns = started_ns;
 }
 
 void window_detached(struct window *window, uint64_t now_ns)

@@ -18,10 +18,11 @@ void window_free(struct window *window); /* NULL is legal */
 int window_attempt(struct window *window, const struct event *event);
 
 /*
- * The window's probes have been put on, or are gone: attempts outside of the window that ran with
- * them, or while they came off, are disturbed.
+ * The window's probes have been put on, from started_ns on, or are gone: attempts outside of the
+ * window that ran with them, or while they came off, are disturbed. What ended before may come
+ * behind, for attempts are read from time to time.
  */
-void window_attached(struct window *window);
+void window_attached(struct window *window, uint64_t started_ns);
 void window_detached(struct window *window, uint64_t now_ns);
 
 /* Recording is on: between a boundary into active and the one out of it. */
