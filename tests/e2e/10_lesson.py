@@ -110,12 +110,12 @@ def without_a_wait_phase(python):
 def in_a_long_wait(python):
     """Attempts are told by their begin alone there, where the build has a probe of its own for Python's ends."""
     with h.scratch() as d:
-        t = h.torch_target(python, "lesson", "--width", 16, "--pace-ms", 0)
-        out = h.capture(t, d + "/out", "--wait", 10000, "--warmup", 2, "--active", 5, *RANGES_ALONE, seconds=240)
+        t = h.torch_target(python, "lesson", "--pace-ms", 0)
+        out = h.capture(t, d + "/out", "--wait", 4000, "--warmup", 2, "--active", 5, *RANGES_ALONE, seconds=240)
         h.check_unmodified(t.pid)
         t.stop()
         h.check_output(out)
-        h.check_plan(out, wait=10000, warmup=2, active=5)
+        h.check_plan(out, wait=4000, warmup=2, active=5)
         rows = h.match_attempts(out, t)
         for row, step in zip(rows, out.steps):
             h.check(step.phase != "active" or row["step_begin"] <= step.start_ns + step.duration_ns <= row["step_end"],
@@ -123,7 +123,7 @@ def in_a_long_wait(python):
         told = out.window["attempts_told_by_begin"]
         h.equal(out.window["attempts_doubtful"], 0, "doubtful attempts")
         if any(site["point"] == "range enter" and site["found"] for site in out.profile["plan"]["probe_sites"]):
-            h.check(1000 <= told < 10000, "%d attempts told by their begin" % told)
+            h.check(1000 <= told < 4000, "%d attempts told by their begin" % told)
         else:
             h.equal(told, 0, "attempts told by their begin")
 
