@@ -145,7 +145,8 @@ e2e: all standin $(BUILD)/tests/check_sites
 # A finding ends the program with 99, which no test takes for an answer.
 e2e-san: all standin $(BUILD)/tests/check_sites
 	$(Q)$(MAKE) --no-print-directory SAN=1 BUILD=$(BUILD)/san $(BUILD)/san/tpbpf
-	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1 TPBPF=$(CURDIR)/$(BUILD)/san/tpbpf tests/e2e/run.sh $(TESTS)
+	ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=exitcode=99:print_stacktrace=1 TPBPF_TEST_SANITIZED=1 TPBPF=$(CURDIR)/$(BUILD)/san/tpbpf \
+		tests/e2e/run.sh $(TESTS)
 
 # What is replayed from captures, whole and damaged; the other tests' captures are made without valgrind.
 e2e-valgrind: all standin
