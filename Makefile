@@ -50,7 +50,7 @@ UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNITS := $(UNIT_SOURCES:tests/unit/%.c=$(BUILD)/tests/unit/%)
 C_FILES := $(wildcard user/*.[ch] user/*/*.[ch] include/*.h bpf/*.[ch] tests/unit/*.[ch] tests/sites/*.[ch])
 
-.PHONY: all gpu-demo demo demo-run check check-run unit e2e lint san valgrind setup install uninstall clean help e2e-san e2e-valgrind bench bench-wait bench-agent bench-collector
+.PHONY: all gpu-demo demo demo-run check check-run unit e2e e2e-gpu lint san valgrind setup install uninstall clean help e2e-san e2e-valgrind bench bench-wait bench-agent bench-collector
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -63,6 +63,7 @@ help:
 	@echo 'make gpu-demo OUT=DIR  a simulated GPU job of two ranks, its traces and its truth (as root)'
 	@echo 'make unit        unit tests, no privileges'
 	@echo 'make e2e         end-to-end tests, as root; e2e TESTS=1 runs those whose name begins with 1'
+	@echo 'make e2e-gpu     those of a real GPU, against torch.profiler, as root; where there is none they are skipped by name'
 	@echo 'make harm        everything a target may do against everything that may happen to tpbpf, as root; harm-short; CELLS=PATTERN'
 	@echo 'make matrix      the end-to-end tests on Linux 6.1 and 6.12, booted under QEMU, and on this kernel; KERNELS=6.1 on that one'
 	@echo 'make san         unit tests and capture replay under ASan and UBSan, in build/san'
@@ -141,6 +142,10 @@ san:
 
 e2e: all standin $(BUILD)/tests/check_sites
 	tests/e2e/run.sh $(TESTS)
+
+# What needs a GPU and a PyTorch that uses it; `make e2e` runs it too.
+e2e-gpu: all standin fakes agent
+	tests/e2e/run.sh 75_real_gpu
 
 # A finding ends the program with 99, which no test takes for an answer.
 e2e-san: all standin $(BUILD)/tests/check_sites

@@ -117,8 +117,8 @@ def arrows(events):
     return pairs
 
 
-def truth(python, job, directory, *more, active=ACTIVE, seconds=180):
-    """Runs the job under torch.profiler alone through wait, warmup and active attempts."""
+def profiled(python, job, directory, *more, active=ACTIVE, seconds=180):
+    """Runs the job under torch.profiler alone through wait, warmup and active attempts; the path of its rows, the trace beside."""
     path = os.path.join(directory, "truth.json")
     argv = [python.path, os.path.join(h.TARGETS, job.script + ".py"), "--quiet", "--torch-profiler", path, "--schedule",
             "%d,%d,%d" % (WAIT, WARMUP, active), *map(str, job.args), *map(str, more)]
@@ -128,7 +128,11 @@ def truth(python, job, directory, *more, active=ACTIVE, seconds=180):
         if line.startswith('{"skip"'):
             h.skip(json.loads(line)["skip"])
     h.equal(run.returncode, 0, "exit code of the job under torch.profiler: %s" % run.stderr[-2000:])
-    return Truth(path)
+    return path
+
+
+def truth(*args, **kw):
+    return Truth(profiled(*args, **kw))
 
 
 # ---- ours ------------------------------------------------------------------------------------------------------------

@@ -100,6 +100,7 @@ class TorchProfiler:
 
     def __init__(self, opt):
         self.opt, self.profiler, self.is_done = opt, None, False
+        self.with_gpu = getattr(opt, "cuda", False)  # set by a job that has one
 
     def before_attempt(self):
         """False: the window is over and written."""
@@ -117,7 +118,8 @@ class TorchProfiler:
                 except TypeError:
                     skip("this torch.profiler has no %s" % ", ".join(k for k, v in wanted.items() if v))
             shapes = {"record_shapes": True, "with_flops": True} if self.opt.record_shapes else {}
-            self.profiler = profiler.profile(activities=[profiler.ProfilerActivity.CPU], on_trace_ready=self.ready,
+            activities = [profiler.ProfilerActivity.CPU] + ([profiler.ProfilerActivity.CUDA] if self.with_gpu else [])
+            self.profiler = profiler.profile(activities=activities, on_trace_ready=self.ready,
                                              schedule=profiler.schedule(wait=wait, warmup=warmup, active=active, repeat=1),
                                              profile_memory=self.opt.profile_memory, **shapes, **more)
             # Its own ProfilerStep annotation calls operators in 1.13, which would count as the job's
@@ -131,6 +133,8 @@ class TorchProfiler:
     def ready(self, profiler):
         self.is_done = True
         profiler.export_chrome_trace(self.opt.torch_profiler + ".trace")
+        if self.with_gpu:  # what is held against ours is in the trace
+            return self.write({})
         result = profiler.profiler.kineto_results
         events = [e for e in result.events() if not e.name().startswith("[")]
         out = {"rows": rows_of(profiler.key_averages()), "by_overload": [], "tree": [],
@@ -139,7 +143,10 @@ class TorchProfiler:
             put_tree(out["tree"], root, 0)
         if self.opt.overloads:
             out["by_overload"] = rows_of(profiler.key_averages(group_by_overload_name=True))
-        # Appears in one go: whoever waits for the file reads all of it
+        self.write(out)
+
+    def write(self, out):
+        """Appears in one go: whoever waits for the file reads all of it."""
         with open(self.opt.torch_profiler + ".new", "w") as f:
             json.dump(out, f)
         os.rename(self.opt.torch_profiler + ".new", self.opt.torch_profiler)
