@@ -8,10 +8,14 @@ int capture_plan_make(struct probe_plan *plan, const struct options *options,
 		      const struct target *target)
 {
 	unsigned int activities = options->activities;
+	int err;
 
-	if (options->gpu != GPU_OFF && !device_watch_finds_agent(target))
+	if (options->gpu != GPU_OFF)
 		activities |= ACTIVITY_CUDA_CALLS;
-	return probe_plan_make(plan, target, &options->step, activities);
+	err = probe_plan_make(plan, target, &options->step, activities);
+	plan->calls_in_reserve =
+		!err && plan->activities & ACTIVITY_CUDA_CALLS && device_watch_finds_agent(target);
+	return err;
 }
 
 #define CALLS_ACTIVITIES \
@@ -34,6 +38,7 @@ void capture_plan_check(struct probe_plan *plan, const struct probes *probes)
 		return;
 	if (take_out(plan, CALLS_ACTIVITIES, ACTIVITY_UNSUPPORTED))
 		log_warn("operators, autograd and memory are not recorded: " NEEDS);
-	if (take_out(plan, ACTIVITY_CUDA_CALLS, ACTIVITY_CUDA_CALLS_UNSUPPORTED))
+	if (take_out(plan, ACTIVITY_CUDA_CALLS, ACTIVITY_CUDA_CALLS_UNSUPPORTED) &&
+	    !plan->calls_in_reserve)
 		log_warn("calls of CUDA are not recorded: " NEEDS);
 }

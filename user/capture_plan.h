@@ -10,8 +10,8 @@
 #include "options.h"
 
 /*
- * See probe_plan_make(). Calls of CUDA's are among it where the job has no agent to report them:
- * never both.
+ * See probe_plan_make(). Calls of CUDA's are among it; where the job has an agent to report them,
+ * in reserve: never both.
  */
 int capture_plan_make(struct probe_plan *plan, const struct options *options,
 		      const struct target *target);

@@ -111,11 +111,11 @@ static void print_calls_of(const struct probe_plan *plan, enum library_role role
 		printf("\n");
 	}
 	if (functions)
-		printf("calls of CUDA: %zu functions of %s, probed in the window: the beginning of "
-		       "each and its %zu ends,\n  which are stepped\n",
+		printf("calls of CUDA: %zu functions of %s, probed in the window%s: the beginning "
+		       "of each and its %zu ends,\n  which are stepped\n",
 		       functions,
 		       text_printable(path, sizeof(path), plan->target->libraries[role].path),
-		       ends);
+		       plan->calls_in_reserve ? " if the agent cannot report them" : "", ends);
 }
 
 static void print_calls(const struct probe_plan *plan, bool is_verbose)
@@ -135,7 +135,8 @@ static void print_missing(const struct probe_plan *plan)
 	for (i = 0; i < plan->count; i++) {
 		const struct planned_site *site = &plan->sites[i];
 
-		if (site->is_found)
+		if (site->is_found ||
+		    (plan->calls_in_reserve && site->activity == ACTIVITY_CUDA_CALLS))
 			continue;
 		printf("%s  %-33s %s%s\n", has_missing ? "" : "sites missing:\n", site->point,
 		       site->is_optional ? "would have given: " : "costs: ", site->cost);

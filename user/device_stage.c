@@ -17,6 +17,7 @@ struct device_stage {
 	/* NULL: the agent has not reported anything. */
 	struct agent_reader *agent;
 	struct correlate *correlate;
+	bool has_probed_calls; /* by probes: the agent, if there is one, was given up */
 	char reason[WIRE_NAME_BYTES];
 };
 
@@ -64,9 +65,15 @@ void device_stage_free(struct device_stage *stage, struct summary *summary)
 	free(stage);
 }
 
-int device_stage_expect_calls(struct device_stage *stage)
+static int need_correlate(struct device_stage *stage)
 {
 	return stage->correlate ? 0 : correlate_new(&stage->correlate, stage->stats);
+}
+
+int device_stage_expect_calls(struct device_stage *stage)
+{
+	stage->has_probed_calls = true;
+	return need_correlate(stage);
 }
 
 static int on_agent(struct device_stage *stage, const struct event *event,
@@ -75,7 +82,7 @@ static int on_agent(struct device_stage *stage, const struct event *event,
 	int err = stage->agent ? 0 : agent_reader_new(&stage->agent, stage->names, &stage->sink);
 
 	if (!err)
-		err = device_stage_expect_calls(stage);
+		err = need_correlate(stage);
 	if (!err)
 		err = agent_reader_batch(stage->agent, event);
 	if (!err)
@@ -128,6 +135,8 @@ int device_stage_finish(struct device_stage *stage, struct device_sink *next,
 {
 	int err = stage->agent ? agent_reader_finish(stage->agent) : 0;
 
+	if (stage->agent && stage->has_probed_calls)
+		agent_reader_give_up(stage->agent);
 	if (!err && stage->agent)
 		err = agent_reader_summarize(stage->agent, summary);
 	if (err || !stage->correlate)

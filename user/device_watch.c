@@ -34,6 +34,7 @@ struct device_watch {
 	struct agent_probe *probe;
 	enum watch_state state;
 	uint64_t asked_ns, ending_ns;
+	bool has_recorded; /* it has been at work in this capture */
 
 	/* What the stream was last told, and what is to be. */
 	enum wire_device_watch watch;
@@ -53,26 +54,31 @@ static void say(struct device_watch *watch, enum wire_device_watch how, const ch
 static void on_status(struct device_watch *watch, const struct agent_item *item)
 {
 	char text[AGENT_TEXT_BYTES + 1], sentence[WIRE_NAME_BYTES];
+	bool is_final = item->any.status.effect == AGENT_EFFECT_NOTHING;
 
-	if (item->any.status.effect != AGENT_EFFECT_NOTHING)
+	/* What was recorded before is there. */
+	if (watch->state != WATCH_ASKED ||
+	    (!is_final && item->any.status.code != AGENT_STATUS_HUNG))
 		return;
 	snprintf(text, sizeof(text), "%.*s", (int)item->text_bytes, item->text);
 	agent_status_text(sentence, sizeof(sentence), &item->any.status, text);
-	/* What was recorded before is there. */
-	if (watch->state == WATCH_ASKED) {
+	/* What hangs may return in time; until then that is why there is no answer. */
+	say(watch, DEVICE_UNAVAILABLE, sentence);
+	if (is_final)
 		watch->state = WATCH_FAILED;
-		say(watch, DEVICE_UNAVAILABLE, sentence);
-	}
 }
 
 static void on_item(struct device_watch *watch, const struct agent_item *item)
 {
 	switch (item->any.record.kind) {
 	case AGENT_SESSION:
-		if (!(item->any.session.kinds & 1U << AGENT_ACTIVITY_KERNEL))
+		/* One that was given up has nothing to say any more. */
+		if (!(item->any.session.kinds & 1U << AGENT_ACTIVITY_KERNEL) ||
+		    watch->state == WATCH_NONE)
 			return;
 		if (watch->state == WATCH_ASKED || watch->state == WATCH_FAILED)
 			watch->state = WATCH_ON;
+		watch->has_recorded = true;
 		say(watch, DEVICE_WATCHED, "");
 		return;
 	case AGENT_STATUS:
@@ -144,7 +150,7 @@ static void find_agent(struct device_watch *watch, const struct probe_plan *plan
 	const struct target *target = plan->target;
 	int err = agent_image_open(&watch->image, target->pid);
 
-	if (!err && plan->activities & ACTIVITY_CUDA_CALLS) {
+	if (!err && plan->activities & ACTIVITY_CUDA_CALLS && !plan->calls_in_reserve) {
 		agent_image_close(&watch->image);
 		say(watch, DEVICE_UNAVAILABLE, "the agent came when the capture had begun");
 		return;
@@ -271,6 +277,34 @@ void device_watch_follow(struct device_watch *watch, uint32_t phase, uint64_t no
 bool device_watch_is_ready(const struct device_watch *watch, uint64_t now_ns)
 {
 	return watch->state != WATCH_ASKED || now_ns >= watch->asked_ns + BEGIN_NS;
+}
+
+bool device_watch_has_recorded(const struct device_watch *watch)
+{
+	return watch->has_recorded;
+}
+
+bool device_watch_has_failed(const struct device_watch *watch, uint64_t now_ns)
+{
+	if (watch->has_recorded)
+		return false;
+	switch (watch->state) {
+	case WATCH_NONE: /* it cannot be used, or not be asked */
+		return watch->watch == DEVICE_UNAVAILABLE;
+	case WATCH_ASKED:
+		return device_watch_is_ready(watch, now_ns);
+	default:
+		return watch->state == WATCH_FAILED;
+	}
+}
+
+void device_watch_give_up(struct device_watch *watch)
+{
+	int point;
+
+	for (point = 0; point < AGENT_POINT_CNT && watch->probe; point++)
+		agent_probe_detach(watch->probe, (enum agent_point)point);
+	watch->state = WATCH_NONE;
 }
 
 bool device_watch_is_ending(struct device_watch *watch, uint64_t now_ns)

@@ -38,6 +38,15 @@ void device_watch_follow(struct device_watch *watch, uint32_t phase, uint64_t no
 /* Warmup may be counted: the agent is at work, or it will not be. */
 bool device_watch_is_ready(const struct device_watch *watch, uint64_t now_ns);
 
+/* The agent has been at work in this capture: what it does not report is not probed instead. */
+bool device_watch_has_recorded(const struct device_watch *watch);
+
+/* It has not, and will not: it said so, did not answer in time, or cannot be asked. */
+bool device_watch_has_failed(const struct device_watch *watch, uint64_t now_ns);
+
+/* It is not asked any more, nor listened to; how devices are watched stays as it was last said. */
+void device_watch_give_up(struct device_watch *watch);
+
 /* Ends what goes on. False: the agent has said all, or its time is up. */
 bool device_watch_is_ending(struct device_watch *watch, uint64_t now_ns);
 

@@ -42,8 +42,10 @@ struct decision {
 
 bool overhead_is_of_interest(const struct probe_plan *plan)
 {
+	unsigned int calls = plan->calls_in_reserve ? 0 : ACTIVITY_CUDA_CALLS;
+
 	return plan->activities &
-	       (ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | ACTIVITY_CUDA_CALLS);
+	       (ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | calls);
 }
 
 bool overhead_keeps_all(const struct overhead *overhead)

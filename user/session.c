@@ -26,6 +26,7 @@
 #include "base/text.h"
 #include "capture_plan.h"
 #include "describe.h"
+#include "device_fallback.h"
 #include "device_inject.h"
 #include "device_watch.h"
 #include "file_sink.h"
@@ -64,6 +65,7 @@ struct session {
 	struct wait_probes wait;
 	struct window_probes *window;
 	struct device_watch *devices;
+	struct device_fallback fallback;
 	char refusal[DEVICE_REFUSAL_BYTES]; /* why the agent was not put into the job */
 	struct rights rights;
 	int signal_fd;
@@ -76,29 +78,6 @@ struct session {
 	uint64_t after_until_ns; /* 0: not yet in the after phase */
 	uint32_t after_limit;	 /* attempts after which nothing is counted any more */
 };
-
-int session_exit_code(int err)
-{
-	switch (err) {
-	case 0:
-		return EXIT_COMPLETE;
-	case -ESRCH:
-	case -ENOEXEC:
-		return EXIT_NO_TARGET;
-	case -EPERM:
-	case -EACCES:
-	case -EBUSY:
-	case -EOPNOTSUPP:
-	case -ENOENT:
-		return EXIT_NOT_PERMITTED;
-	case -E2BIG: /* what was asked for */
-		return EXIT_USAGE;
-	case -ECANCELED:
-		return EXIT_CANCELLED;
-	default:
-		return EXIT_FAILED;
-	}
-}
 
 static bool take_interrupt(struct session *session)
 {
@@ -218,8 +197,12 @@ static int open_stages(struct session *session)
 	if (err)
 		return err;
 	wait_probes_init(&session->wait, session->options, &session->plan, session->probes);
-	return window_probes_new(&session->window, session->options, &session->plan,
-				 session->probes, session->pipeline);
+	err = window_probes_new(&session->window, session->options, &session->plan, session->probes,
+				session->pipeline);
+	session->fallback =
+		(struct device_fallback){ &session->plan, session->devices, session->window,
+					  pipeline_sink(session->pipeline) };
+	return err;
 }
 
 static int open_probes(struct session *session)
@@ -279,9 +262,11 @@ static int session_open(struct session *session)
 		return -EIO;
 	session->started_ns = clock_monotonic_ns();
 	err = open_stages(session);
+	if (!err)
+		err = device_fallback_follow(&session->fallback, session->started_ns);
 	/* Without a wait, warmup begins at once: nothing is counted before its probes are there. */
 	if (!err)
-		err = window_probes_attach(session->window);
+		err = device_fallback_attach(&session->fallback);
 	if (!err)
 		err = rights_attach_first(&session->rights, session->probes);
 	if (err == -ESRCH)
@@ -422,7 +407,12 @@ static bool is_catching_up(struct session *session, uint64_t now_ns)
 
 static int follow_devices(struct session *session, uint64_t now_ns)
 {
+	int err;
+
 	device_watch_follow(session->devices, STATE_PHASE(probes_state(session->probes)), now_ns);
+	err = device_fallback_follow(&session->fallback, now_ns);
+	if (err)
+		return err;
 	window_probes_hold(session->window, !device_watch_is_ready(session->devices, now_ns) ||
 						    is_catching_up(session, now_ns));
 	return device_watch_report(session->devices, now_ns);
@@ -436,7 +426,7 @@ static int attach_as_asked(struct session *session)
 
 	pipeline_attempts(session->pipeline, &attempt_ns);
 	err = wait_probes_follow(&session->wait, attempt_ns);
-	return err ? err : window_probes_attach(session->window);
+	return err ? err : device_fallback_attach(&session->fallback);
 }
 
 /* One round. Attaching comes first: until it is done, warmup waits. */

@@ -18,6 +18,7 @@
 
 struct window_probes {
 	const struct options *options;
+	const struct probe_plan *plan;
 	struct probes *probes;
 	struct pipeline *pipeline;
 	struct overhead *overhead; /* NULL: no calls are recorded */
@@ -40,22 +41,29 @@ int window_probes_new(struct window_probes **out, const struct options *options,
 		      struct pipeline *pipeline)
 {
 	struct window_probes *window = calloc(1, sizeof(*window));
-	int err = 0;
+	int err;
 
 	if (!window)
 		return -ENOMEM;
 	window->options = options;
+	window->plan = plan;
 	window->probes = probes;
 	window->pipeline = pipeline;
-	if (overhead_is_of_interest(plan))
-		err = overhead_new(&window->overhead, options, plan, probes,
-				   pipeline_sink(pipeline));
+	err = window_probes_replan(window);
 	if (err) {
 		window_probes_free(window);
 		return err;
 	}
 	*out = window;
 	return 0;
+}
+
+int window_probes_replan(struct window_probes *window)
+{
+	if (window->overhead || !overhead_is_of_interest(window->plan))
+		return 0;
+	return overhead_new(&window->overhead, window->options, window->plan, window->probes,
+			    pipeline_sink(window->pipeline));
 }
 
 void window_probes_free(struct window_probes *window)

@@ -21,6 +21,9 @@ int window_probes_new(struct window_probes **out, const struct options *options,
 		      struct pipeline *pipeline);
 void window_probes_free(struct window_probes *window); /* NULL is legal; detaches nothing */
 
+/* The plan has more than it had, and nothing of it is attached yet. */
+int window_probes_replan(struct window_probes *window);
+
 /* Attaches what the phase wants and is not attached. -ESRCH: the job is gone; others are logged. */
 int window_probes_attach(struct window_probes *window);
 

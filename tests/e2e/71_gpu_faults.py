@@ -10,7 +10,7 @@ import harness as h
 import standin_support as s
 
 
-def run(d, *args, seconds=h.USER, code=0, lossless=True, **kw):
+def run(d, *args, seconds=h.USER, code=0, lossless=True, has_operators=True, **kw):
     """(capture, closing line, truth) of a job with a fault. The capture itself is checked as every other is."""
     job = g.Job(**kw)
     out = job.capture(d + "/out", *args, seconds=seconds, code=code)
@@ -18,7 +18,7 @@ def run(d, *args, seconds=h.USER, code=0, lossless=True, **kw):
     h.check_output(out, lossless=lossless)
     counts = s.begun(s.active_truth(out, job.target))
     h.equal(counts["train_step"], len(out.in_phase("active")), "active attempts")
-    h.check(counts["train_step"] >= 5 and any(r["name"] == "aten::mm" for r in out.rows), "the CPU's part is not whole")
+    h.check(counts["train_step"] >= 5 and any(r["name"] == "aten::mm" for r in out.rows) == has_operators, "the CPU's part is not whole")
     return out, done, truth
 
 
@@ -29,27 +29,79 @@ def says(out, part):
     h.check(part in out.run.out, "%r is not said in the terminal: %s" % (part, out.run.out))
 
 
-def unavailable(faults, part, **kw):
+def by_probes(faults, reason, *args, has_operators=True, **kw):
+    """The agent has said that it cannot, or nothing: the calls are seen as where there is none, each once; nothing is lost."""
     with h.scratch() as d:
-        out, _, _ = run(d, faults=faults, **kw)
-        h.equal(out.profile["activities"]["gpu"]["state"], "off", "gpu")
-        h.equal((out.profile["gpu"]["timing"], out.profile["gpu"]["kernels"]), ("unavailable", 0), "gpu timing, kernels")
-        says(out, part)
+        out, _, truth = run(d, "--max-overhead", 10000, *args, faults=faults, has_operators=has_operators, **kw)
+        says(out, reason)
+        if not h.has_bulk():
+            h.equal((out.cuda_calls, out.profile["gpu"]["calls_by"]), ([], None), "calls")
+            h.check("nor can this kernel probe the calls" in out.profile["activities"]["gpu"]["reason"], "gpu: %s" % out.profile["activities"]["gpu"])
+            return
+        calls = g.check_probed_calls(out, truth)
+        if has_operators:
+            g.check_probed_operators(out)
+        g.check_probed_said(out, calls, reason)
+        h.check("the calls that ask for it are probed instead" in out.run.err, out.run.err)
 
 
 def another_tool_has_cupti():
-    unavailable("err39", "error 39")
+    by_probes("err39", "another tool has CUPTI in this job (cuptiActivityRegisterCallbacks: error 39)")
 
 
 def cupti_fails():
-    unavailable("err999", "error 999")
+    by_probes("err999", "CUPTI fails for an unknown reason (cupti")
+
+
+def cupti_fails_from_the_start():
+    by_probes("err999all", "CUPTI fails for an unknown reason (cuptiGetVersion: error 999)")
 
 
 def privileges_are_missing():
+    by_probes("privileges", "the driver does not permit this job to use CUPTI (cuptiActivityEnable: error 35)")
+
+
+def kernels_are_refused():
+    by_probes("refuse=10", "CUPTI refuses cuptiActivityEnable (error 21)")
+
+
+def cupti_is_too_old():
+    by_probes("", "the job's CUPTI is too old (API version 17", env={"FAKE_CUPTI_VERSION": "17"})
+
+
+def no_cupti_is_mapped():
+    by_probes("", "the job has no libcupti mapped", env={"STANDIN_CUPTI": "libcudart.so.12"})
+
+
+def no_answer_in_time():
+    """CUPTI does not return for longer than is waited for; when it does, the agent has been given up."""
+    by_probes("hangopen=60000", "CUPTI does not return from open after ")
+
+
+def an_answer_that_comes_too_late():
+    """In the window, which is long enough for it."""
+    by_probes("hangopen=6000", "CUPTI does not return from open after ", "--active", 50, step_us=100000)
+
+
+def in_every_cycle():
+    by_probes("err39", "another tool has CUPTI in this job", "--repeat", 3)
+
+
+def without_operators():
+    by_probes("err39", "another tool has CUPTI in this job", "--activities", "ranges", has_operators=False)
+
+
+def with_every_end_probed():
+    by_probes("err39", "another tool has CUPTI in this job", "--exact")
+
+
+def replayed():
+    """The agent's words and the probes' calls come from the file as they came from the job."""
     with h.scratch() as d:
-        out, _, _ = run(d, faults="privileges")
-        says(out, "does not permit")
-        h.equal(out.profile["gpu"]["kernels"], 0, "kernels")
+        first, _, _ = run(d, "--keep-raw", faults="err39")
+        h.tpbpf("report", d + "/out/capture.raw", "-o", d + "/again").exits(0)
+        second = h.Output(d + "/again")
+        h.equal((second.trace, second.profile["gpu"], second.profile["loss"]), (first.trace, first.profile["gpu"], first.profile["loss"]), "replay")
 
 
 def the_clock_fits_none():
@@ -167,5 +219,6 @@ def interrupted():
         h.check(out.profile["gpu"]["kernels"] > 0, "no kernels")
 
 
-h.main(another_tool_has_cupti, cupti_fails, privileges_are_missing, the_clock_fits_none, records_without_times, records_dropped_by_cupti,
+h.main(another_tool_has_cupti, cupti_fails, cupti_fails_from_the_start, privileges_are_missing, kernels_are_refused, cupti_is_too_old, no_cupti_is_mapped,
+       no_answer_in_time, an_answer_that_comes_too_late, in_every_cycle, without_operators, with_every_end_probed, replayed, the_clock_fits_none, records_without_times, records_dropped_by_cupti,
        callbacks_taken_by_another_profiler, a_flush_that_hangs, tpbpf_killed_in_wait, tpbpf_killed_in_active, the_job_ends_in_the_window, interrupted)

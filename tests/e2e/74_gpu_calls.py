@@ -16,82 +16,11 @@ import gpu_support as g
 import harness as h
 import standin_support as s
 
-EDGE_NS = 100  # rows that touch are drawn some ns apart
 REASON = "no agent in the job; start it with CUDA_INJECTION64_PATH="
-# what each operator of the stand-in asks of the device, see targets/standin/gpu.cpp
-LAUNCHES = {"aten::mm", "aten::addmm", "aten::relu", "aten::_log_softmax", "aten::add_", "aten::_foreach_add_"}
 
 
 def job(*args, **kw):
     return g.Job(*args, agent_path="", **kw)
-
-
-def in_order(calls, start):
-    by_thread = collections.defaultdict(list)
-    for call in sorted(calls, key=start):
-        by_thread[call.get("tid", call.get("thread"))].append(call)
-    return by_thread
-
-
-def of_the_runtimes_own(call, calls):
-    return call["domain"] == "driver" and any(c["domain"] == "runtime" and c["thread"] == call["thread"] and
-                                              c["start_ns"] <= call["start_ns"] and call["end_ns"] <= c["end_ns"] for c in calls)
-
-
-def check_calls(out, truth):
-    """Each call of the window once, on its thread, in order, round the true one and little longer."""
-    calls, _ = g.expected(out, truth)
-    calls = {i: c for i, c in calls.items() if not of_the_runtimes_own(c, calls.values())}
-    h.check(len(calls) > 100, "the device was asked for %d things" % len(calls))
-    got, want = in_order(out.cuda_calls, lambda e: e["ts"]), in_order(calls.values(), lambda c: c["start_ns"])
-    h.equal({tid: len(rows) for tid, rows in got.items()}, {tid: len(rows) for tid, rows in want.items()}, "calls of each thread")
-    longer = []
-    for tid, rows in want.items():
-        for i, (e, call) in enumerate(zip(got[tid], rows)):
-            h.equal((e["name"], e["cat"], e["args"]["cbid"]), (g.plain(call["name"]), "cuda_" + call["domain"], call["cbid"]), "call %d of thread %d" % (i, tid))
-            h.check("correlation" not in e["args"], "a correlation id that nobody gave: %r" % e)
-            begin, end = h.monotonic_ns(out, e["ts"]), h.monotonic_ns(out, h.end(e))
-            h.check(begin <= call["start_ns"] + EDGE_NS and call["end_ns"] <= end + EDGE_NS,
-                    "call %d of thread %d: %d to %d, true %d to %d" % (i, tid, begin, end, call["start_ns"], call["end_ns"]))
-            longer.append((call["start_ns"] - begin) + (end - call["end_ns"]))
-    longer.sort()
-    # on a busy machine a few calls are interrupted between the probe and the true edge
-    h.check(longer[len(longer) // 2] < 10000, "half of the calls are longer by %d ns" % longer[len(longer) // 2])
-    return calls
-
-
-def check_operators(out):
-    """Tied to the innermost operator, which is one that makes such calls."""
-    operators = {e["args"]["External id"]: e["name"] for e in out.events if e["cat"] == "cpu_op"}
-    for e in out.cuda_calls:
-        h.equal(e["args"].get("External id"), g.innermost(out, e), "operator of %r" % e)
-    of = collections.defaultdict(set)
-    for e in out.cuda_calls:
-        of[e["name"]].add(operators.get(e["args"].get("External id")))
-    h.equal(of["cudaMemsetAsync"], {"aten::zero_"}, "operators that set memory")
-    h.equal(of["cudaLaunchKernel"] - {None}, LAUNCHES, "operators that launch kernels")
-    h.equal(of["cudaDeviceSynchronize"], {None}, "operators that wait for the device")
-
-
-def check_said(out, calls):
-    """What is known and what is not stands in every output."""
-    gpu, activity = out.profile["gpu"], out.profile["activities"]["gpu"]
-    h.equal((gpu["timing"], gpu["calls_by"], gpu["calls"], gpu["kernels"], gpu["launches_without_work"], gpu["steps"]),
-            ("unavailable", "probes", len(calls), 0, 0, []), "profile.json")
-    h.check(gpu["functions_probed"] >= 10, "functions that were probed: %d" % gpu["functions_probed"])
-    for said in (gpu["timing_reason"], activity["reason"]):
-        h.check(said.startswith(REASON), "the reason is %r" % said)
-    h.equal(activity["state"], "degraded", "gpu")
-    h.equal(out.on_device, [], "rows of a device")
-    h.check("CUDA: %d calls, seen by probes" % len(calls) in out.run.out, out.run.out)
-    h.check("cuda timing: unavailable (" + REASON in out.run.out, out.run.out)
-    with open(os.path.join(out.path, "cuda_ops.txt")) as f:
-        h.check(f.read().startswith("cuda timing: unavailable (" + REASON), "cuda_ops.txt")
-    rows = {r["name"]: r for r in out.rows if r["name"].startswith("cu")}
-    counts = collections.Counter(g.plain(c["name"]) for c in calls.values())
-    h.equal({n: r["count"] for n, r in rows.items()}, dict(counts), "rows of calls")
-    h.equal({r["Name"]: int(r["# of Calls"]) for r in out.table_rows if r["Name"] in counts}, dict(counts), "rows of cpu_ops.txt")
-    h.equal([r["name"] for r in rows.values() if r["inferred"] or r["unwound"]], [], "calls without an end of their own")
 
 
 def watched(*args, options=(), code=0, **kw):
@@ -101,9 +30,9 @@ def watched(*args, options=(), code=0, **kw):
         h.check_unmodified(j.target.pid)
         done, truth = j.stop()
         h.check_output(out)
-        calls = check_calls(out, truth)
-        check_operators(out)
-        check_said(out, calls)
+        calls = g.check_probed_calls(out, truth)
+        g.check_probed_operators(out)
+        g.check_probed_said(out, calls, REASON)
         return out
 
 
@@ -123,8 +52,8 @@ def launches_by_the_driver():
         _, truth = j.stop()
         h.check_output(out)
         calls, _ = g.expected(out, truth)
-        h.check(any(of_the_runtimes_own(c, calls.values()) for c in calls.values()), "no launch of the runtime's ended in the driver")
-        check_said(out, check_calls(out, truth))
+        h.check(any(g.of_the_runtimes_own(c, calls.values()) for c in calls.values()), "no launch of the runtime's ended in the driver")
+        g.check_probed_said(out, g.check_probed_calls(out, truth), REASON)
         names = {e["args"]["External id"]: e["name"] for e in out.events}
         driver = [e for e in out.cuda_calls if e["cat"] == "cuda_driver"]
         h.check(len(driver) >= 5, "calls of the driver: %d" % len(driver))
@@ -143,7 +72,7 @@ def without_operators():
         out = j.capture(d + "/out", "--activities", "ranges")
         _, truth = j.stop()
         h.check_output(out)
-        check_said(out, check_calls(out, truth))
+        g.check_probed_said(out, g.check_probed_calls(out, truth), REASON)
         h.equal({e["args"].get("External id") for e in out.cuda_calls}, {None}, "operators of the calls")
 
 
@@ -153,7 +82,7 @@ def close_to_what_they_took():
         j = job()
         out = j.capture(d + "/out", "--max-overhead", 10000, "--active", 30)
         _, truth = j.stop()
-        calls = check_calls(out, truth)
+        calls = g.check_probed_calls(out, truth)
         # the one that is always longer than what its probes cost
         name = "cudaDeviceSynchronize"
         true_ns = [c["end_ns"] - c["start_ns"] for c in sorted(calls.values(), key=lambda c: c["start_ns"]) if g.plain(c["name"]) == name]
@@ -265,6 +194,11 @@ def described():
     h.check(re.search(r"calls of CUDA: 1 functions of \S*/libcuda\.so\.1\b", run.out), run.out)
     h.check(re.search(r"^  cudaLaunchKernel +window +\w+ +0x[0-9a-f]+  ret 0x[0-9a-f]+", run.out, re.M), run.out)
     h.check("cudaGetLastError" not in run.out, run.out)
+    h.check("the agent" not in run.out, run.out)
+    j = g.Job()
+    run = h.tpbpf("-p", j.target.pid, "--describe").exits(0)
+    j.stop()
+    h.check(re.search(r"calls of CUDA: \d+ functions of \S*/libcudart\.so\.12, probed in the window if the agent cannot report them", run.out), run.out)
 
 
 def left_out_one_by_one():

@@ -13,6 +13,9 @@ CUPTI = {18: "libcupti.so.11.8", 24: "libcupti.so.12", 28: "libcupti.so.12", 130
 MUTED = {"cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cudaEventCreate", "cudaEventCreateWithFlags", "cudaEventDestroy"}
 DRIVER_SHOWN = {"cuLaunchKernel", "cuLaunchKernelEx"}
 CATEGORY = {"kernel": "kernel", "memcpy": "gpu_memcpy", "peer": "gpu_memcpy", "memset": "gpu_memset"}
+EDGE_NS = 100  # rows that touch are drawn some ns apart
+# what each operator of the stand-in asks of the device, see targets/standin/gpu.cpp
+LAUNCHES = {"aten::mm", "aten::addmm", "aten::relu", "aten::_log_softmax", "aten::add_", "aten::_foreach_add_"}
 PLAN = ("--wait", 2, "--warmup", 2, "--active", 5)
 
 
@@ -56,15 +59,10 @@ def is_shown(call):
     return name in DRIVER_SHOWN if call["domain"] == "driver" else name not in MUTED
 
 
-def window(out):
-    active = out.in_phase("active")
-    return active[0].start_ns, active[-1].start_ns + active[-1].duration_ns
-
-
 def expected(out, truth):
-    """The calls that began in the window and are shown, and what the device did for them."""
-    begin, end = window(out)
-    calls = {c["correlation"]: c for c in truth["calls"] if begin <= c["start_ns"] < end and is_shown(c)}
+    """The calls that began in a window and are shown, and what the device did for them."""
+    spans = [(s.start_ns, s.start_ns + s.duration_ns) for s in out.in_phase("active")]
+    calls = {c["correlation"]: c for c in truth["calls"] if is_shown(c) and any(begin <= c["start_ns"] < end for begin, end in spans)}
     return calls, [o for o in truth["ops"] if o["correlation"] in calls]
 
 
@@ -196,3 +194,74 @@ def check_all(out, truth, slack_ns):
     gpu = out.profile["gpu"]
     h.equal((gpu["timing"], gpu["kernels"], gpu["copies"], gpu["sets"], gpu["calls"]),
             ("available", *(sum(o["kind"] in kinds for o in ops) for kinds in (("kernel",), ("memcpy", "peer"), ("memset",))), len(calls)), "profile.json")
+
+
+# ---- calls that were seen by probes alone --------------------------------------------------------------------------------------
+
+
+def in_order(calls, start):
+    by_thread = collections.defaultdict(list)
+    for call in sorted(calls, key=start):
+        by_thread[call.get("tid", call.get("thread"))].append(call)
+    return by_thread
+
+
+def of_the_runtimes_own(call, calls):
+    return call["domain"] == "driver" and any(c["domain"] == "runtime" and c["thread"] == call["thread"] and
+                                              c["start_ns"] <= call["start_ns"] and call["end_ns"] <= c["end_ns"] for c in calls)
+
+
+def check_probed_calls(out, truth):
+    """Each call of the window once, on its thread, in order, round the true one and little longer."""
+    calls, _ = expected(out, truth)
+    calls = {i: c for i, c in calls.items() if not of_the_runtimes_own(c, calls.values())}
+    h.check(len(calls) > 100, "the device was asked for %d things" % len(calls))
+    got, want = in_order(out.cuda_calls, lambda e: e["ts"]), in_order(calls.values(), lambda c: c["start_ns"])
+    h.equal({tid: len(rows) for tid, rows in got.items()}, {tid: len(rows) for tid, rows in want.items()}, "calls of each thread")
+    longer = []
+    for tid, rows in want.items():
+        for i, (e, call) in enumerate(zip(got[tid], rows)):
+            h.equal((e["name"], e["cat"], e["args"]["cbid"]), (plain(call["name"]), "cuda_" + call["domain"], call["cbid"]), "call %d of thread %d" % (i, tid))
+            h.check("correlation" not in e["args"], "a correlation id that nobody gave: %r" % e)
+            begin, end = h.monotonic_ns(out, e["ts"]), h.monotonic_ns(out, h.end(e))
+            h.check(begin <= call["start_ns"] + EDGE_NS and call["end_ns"] <= end + EDGE_NS,
+                    "call %d of thread %d: %d to %d, true %d to %d" % (i, tid, begin, end, call["start_ns"], call["end_ns"]))
+            longer.append((call["start_ns"] - begin) + (end - call["end_ns"]))
+    longer.sort()
+    # on a busy machine a few calls are interrupted between the probe and the true edge
+    h.check(longer[len(longer) // 2] < 10000, "half of the calls are longer by %d ns" % longer[len(longer) // 2])
+    return calls
+
+
+def check_probed_operators(out):
+    """Tied to the innermost operator, which is one that makes such calls."""
+    operators = {e["args"]["External id"]: e["name"] for e in out.events if e["cat"] == "cpu_op"}
+    for e in out.cuda_calls:
+        h.equal(e["args"].get("External id"), innermost(out, e), "operator of %r" % e)
+    of = collections.defaultdict(set)
+    for e in out.cuda_calls:
+        of[e["name"]].add(operators.get(e["args"].get("External id")))
+    h.equal(of["cudaMemsetAsync"], {"aten::zero_"}, "operators that set memory")
+    h.equal(of["cudaLaunchKernel"] - {None}, LAUNCHES, "operators that launch kernels")
+    h.equal(of["cudaDeviceSynchronize"], {None}, "operators that wait for the device")
+
+
+def check_probed_said(out, calls, reason):
+    """What is known and what is not stands in every output; reason: how the sentence begins that says why."""
+    gpu, activity = out.profile["gpu"], out.profile["activities"]["gpu"]
+    h.equal((gpu["timing"], gpu["calls_by"], gpu["calls"], gpu["kernels"], gpu["launches_without_work"], gpu["steps"]),
+            ("unavailable", "probes", len(calls), 0, 0, []), "profile.json")
+    h.check(gpu["functions_probed"] >= 10, "functions that were probed: %d" % gpu["functions_probed"])
+    for said in (gpu["timing_reason"], activity["reason"]):
+        h.check(said.startswith(reason), "the reason is %r" % said)
+    h.equal(activity["state"], "degraded", "gpu")
+    h.equal(out.on_device, [], "rows of a device")
+    h.check("CUDA: %d calls, seen by probes" % len(calls) in out.run.out, out.run.out)
+    h.check("cuda timing: unavailable (" + reason in out.run.out, out.run.out)
+    with open(os.path.join(out.path, "cuda_ops.txt")) as f:
+        h.check(f.read().startswith("cuda timing: unavailable (" + reason), "cuda_ops.txt")
+    rows = {r["name"]: r for r in out.rows if r["name"].startswith("cu")}
+    counts = collections.Counter(plain(c["name"]) for c in calls.values())
+    h.equal({n: r["count"] for n, r in rows.items()}, dict(counts), "rows of calls")
+    h.equal({r["Name"]: int(r["# of Calls"]) for r in out.table_rows if r["Name"] in counts}, dict(counts), "rows of cpu_ops.txt")
+    h.equal([r["name"] for r in rows.values() if r["inferred"] or r["unwound"]], [], "calls without an end of their own")

@@ -235,6 +235,35 @@ static void what_the_agent_says_of_itself_becomes_a_sentence(void **state)
 			    "another tool has CUPTI in this job (cuptiActivityEnable: error 39)");
 }
 
+/* Its calls are probed instead: that it did not end is no loss, why it was given up is still said.
+ */
+static void of_an_agent_that_was_given_up_only_words_are_left(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_status *status =
+		packed_add(&fixture->packed, AGENT_STATUS, sizeof(*status), NULL);
+
+	status->code = AGENT_STATUS_NO_CUPTI;
+	packed_kernel(&fixture->packed, 0, 0, 0)->record.flags = AGENT_TIME_NONE;
+	packed_head(&fixture->packed)->counts[AGENT_COUNT_CUPTI_LOST] = 4;
+	packed_head(&fixture->packed)->sequence = 2;
+	feed(fixture);
+	summarize(fixture);
+	assert_true(has_remark(fixture, "did not say that it was done"));
+	assert_int_equal(fixture->summary.loss[LOSS_DEVICE_ENDED_EARLY], 1);
+	assert_int_equal(fixture->summary.loss[LOSS_DEVICE_DROPPED], 4);
+	assert_int_equal(fixture->summary.loss[LOSS_DEVICE_BATCH], 2);
+	assert_int_equal(fixture->summary.loss[LOSS_DEVICE_TIME], 1);
+	agent_reader_free(fixture->reader);
+	assert_int_equal(agent_reader_new(&fixture->reader, fixture->names, &fixture->sink), 0);
+	feed(fixture);
+	agent_reader_give_up(fixture->reader);
+	summarize(fixture);
+	assert_false(summary_has_lost_data(&fixture->summary));
+	assert_int_equal(fixture->summary.device.remark_count, 1);
+	assert_string_equal(fixture->summary.device.remarks[0], "the job has no libcupti mapped");
+}
+
 static void devices_are_listed_up_to_the_highest(void **state)
 {
 	struct fixture *fixture = *state;
@@ -345,6 +374,7 @@ int main(void)
 		TEST(what_the_job_lost_is_counted_once),
 		TEST(another_session_begins_with_no_names),
 		TEST(what_the_agent_says_of_itself_becomes_a_sentence),
+		TEST(of_an_agent_that_was_given_up_only_words_are_left),
 		TEST(devices_are_listed_up_to_the_highest),
 		TEST(what_is_no_batch_is_counted),
 		TEST(records_of_wrong_sizes_end_the_batch_and_are_counted),

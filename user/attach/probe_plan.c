@@ -448,61 +448,77 @@ const char *probe_plan_site_name(enum probe_site_kind kind)
 	return kind < PROBE_SITE_KIND_CNT ? names[kind] : "unknown";
 }
 
-static int emit_operators(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
+static int emit_operator(const struct operator_entry *entry, uint32_t subject, uint64_t time_ns,
+			 struct record_sink *sink)
+{
+	struct wire_operator record = {
+		.header = { .size = sizeof(record),
+			    .kind = WIRE_OPERATOR,
+			    .subject = subject,
+			    .time_ns = time_ns },
+		.entry_site = entry->has_entry ? 1 + entry->entry_kind : 0,
+		.exit_site = entry->has_exit ? 1 + entry->exit_kind : 0,
+		.frame_bytes = entry->frame_bytes,
+		.domain = (__u8)entry->domain,
+		.callback_id = entry->callback_id,
+	};
+
+	text_copy(record.name, sizeof(record.name), entry->name);
+	text_copy(record.overload, sizeof(record.overload), entry->overload);
+	return sink->record(sink, &record, sizeof(record));
+}
+
+static int emit_site(const struct probe_plan *plan, const struct planned_site *site,
+		     uint64_t time_ns, struct record_sink *sink)
+{
+	const char *path = plan->target->libraries[site->library].path;
+	const char *slash = strrchr(path, '/');
+	struct wire_probe record = {
+		.header = { .size = sizeof(record), .kind = WIRE_PROBE, .time_ns = time_ns },
+		.file_offset = site->file_offset,
+		.found = site->is_found,
+		.emulated = site->is_found && site->site.emulated,
+		.optional = site->is_optional,
+		.activity = (__u8)site->activity,
+	};
+
+	text_copy(record.point, sizeof(record.point), site->point);
+	text_copy(record.library, sizeof(record.library), slash ? slash + 1 : path);
+	if (site->is_found)
+		text_copy(record.site, sizeof(record.site), probe_plan_site_name(site->site.kind));
+	text_copy(record.cost, sizeof(record.cost), site->cost);
+	return sink->record(sink, &record, sizeof(record));
+}
+
+/* What is of CUDA's calls, and what is not, are told apart: either may be left out. */
+static int emit(const struct probe_plan *plan, bool is_of_calls, uint64_t time_ns,
+		struct record_sink *sink)
 {
 	size_t count = 0, i;
 	const struct operator_entry *entries =
 		plan->operators ? operator_table_entries(plan->operators, &count) : NULL;
 	int err = 0;
 
+	for (i = 0; i < plan->count && !err; i++) {
+		if ((plan->sites[i].activity == ACTIVITY_CUDA_CALLS) == is_of_calls)
+			err = emit_site(plan, &plan->sites[i], time_ns, sink);
+	}
 	for (i = 0; i < count && !err; i++) {
-		struct wire_operator record = {
-			.header = { .size = sizeof(record),
-				    .kind = WIRE_OPERATOR,
-				    .subject = (__u32)i,
-				    .time_ns = time_ns },
-			.entry_site = entries[i].has_entry ? 1 + entries[i].entry_kind : 0,
-			.exit_site = entries[i].has_exit ? 1 + entries[i].exit_kind : 0,
-			.frame_bytes = entries[i].frame_bytes,
-			.domain = (__u8)entries[i].domain,
-			.callback_id = entries[i].callback_id,
-		};
-
-		text_copy(record.name, sizeof(record.name), entries[i].name);
-		text_copy(record.overload, sizeof(record.overload), entries[i].overload);
-		err = sink->record(sink, &record, sizeof(record));
+		if ((entries[i].domain != CALL_OPERATOR) == is_of_calls)
+			err = emit_operator(&entries[i], (uint32_t)i, time_ns, sink);
 	}
 	return err;
 }
 
 int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
 {
-	size_t i;
-	int err = 0;
+	int err = emit(plan, false, time_ns, sink);
 
-	for (i = 0; i < plan->count && !err; i++) {
-		const struct planned_site *site = &plan->sites[i];
-		const char *path = plan->target->libraries[site->library].path;
-		const char *slash = strrchr(path, '/');
-		struct wire_probe record = {
-			.header = { .size = sizeof(record),
-				    .kind = WIRE_PROBE,
-				    .time_ns = time_ns },
-			.file_offset = site->file_offset,
-			.found = site->is_found,
-			.emulated = site->is_found && site->site.emulated,
+	return err || plan->calls_in_reserve ? err : emit(plan, true, time_ns, sink);
+}
 
-			.optional = site->is_optional,
-			.activity = (__u8)site->activity,
-		};
-
-		text_copy(record.point, sizeof(record.point), site->point);
-		text_copy(record.library, sizeof(record.library), slash ? slash + 1 : path);
-		if (site->is_found)
-			text_copy(record.site, sizeof(record.site),
-				  probe_plan_site_name(site->site.kind));
-		text_copy(record.cost, sizeof(record.cost), site->cost);
-		err = sink->record(sink, &record, sizeof(record));
-	}
-	return err ? err : emit_operators(plan, time_ns, sink);
+int probe_plan_take_reserve(struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink)
+{
+	plan->calls_in_reserve = false;
+	return emit(plan, true, time_ns, sink);
 }

@@ -59,6 +59,8 @@ struct probe_plan {
 	const struct target *target;
 	unsigned int activities;	  /* ACTIVITY_* */
 	struct operator_table *operators; /* NULL: none are watched, nor calls of CUDA's */
+	/* Calls of CUDA's are found, but neither probed nor told: an agent may report them. */
+	bool calls_in_reserve;
 };
 
 /* -ENOENT: nothing is left to count attempts with; logged. Names and texts live as long as step
@@ -73,6 +75,9 @@ void probe_plan_configure(const struct probe_plan *plan, const struct step_spec 
 
 /* A WIRE_PROBE record for each row, a WIRE_OPERATOR record for each operator. */
 int probe_plan_emit(const struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink);
+
+/* Takes the calls out of the reserve, and tells of them as probe_plan_emit() would have. */
+int probe_plan_take_reserve(struct probe_plan *plan, uint64_t time_ns, struct record_sink *sink);
 
 const char *probe_plan_site_name(enum probe_site_kind kind);
 

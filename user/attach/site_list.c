@@ -99,6 +99,8 @@ static int add_operators(struct site_list *list, const struct probe_plan *plan,
 
 		if (entries[i].library != role)
 			continue;
+		if (plan->calls_in_reserve && entries[i].domain != CALL_OPERATOR)
+			continue;
 		if (group == PROBE_GROUP_CALLS && i < modes->operator_count)
 			mode = (enum wire_mode)modes->operators[i];
 		err = add_operator(list, &entries[i], (uint32_t)i, mode, kind);

@@ -50,7 +50,7 @@ struct agent_reader {
 	uint64_t counts[AGENT_COUNT_CNT]; /* of this session so far */
 	uint64_t lost_records;		  /* in earlier ones */
 	uint64_t lost_batches, untimed, guessed, nameless;
-	bool has_session, has_ended, has_thread_ids, was_taken, has_hung;
+	bool has_session, has_ended, has_thread_ids, was_taken, has_hung, is_given_up;
 	struct device_properties devices[DEVICES_MAX];
 	size_t device_count;
 	/* Waits are handed on at the end: what they waited for is told in no order. */
@@ -540,10 +540,24 @@ const struct device_properties *agent_reader_devices(const struct agent_reader *
 	return reader->devices;
 }
 
-int agent_reader_summarize(struct agent_reader *reader, struct summary *summary)
+void agent_reader_give_up(struct agent_reader *reader)
+{
+	reader->is_given_up = true;
+}
+
+static void add_losses(const struct agent_reader *reader, struct summary *summary)
+{
+	summary->loss[LOSS_DEVICE_ENDED_EARLY] += reader->was_taken || reader->has_hung ||
+						  (reader->has_session && !reader->has_ended);
+	summary->loss[LOSS_DEVICE_TIME] += reader->untimed;
+	summary->loss[LOSS_DEVICE_TABLE_FULL] += reader->dropped_waits;
+	summary->loss[LOSS_DEVICE_DROPPED] += reader->lost_records + lost_in(reader);
+	summary->loss[LOSS_DEVICE_BATCH] += reader->lost_batches;
+}
+
+static void remark_on_losses(struct agent_reader *reader)
 {
 	char text[REMARK_BYTES];
-	size_t i;
 
 	if (reader->has_session && !reader->has_ended)
 		remark(reader,
@@ -558,12 +572,16 @@ int agent_reader_summarize(struct agent_reader *reader, struct summary *summary)
 			 reader->nameless);
 		remark(reader, text);
 	}
-	summary->loss[LOSS_DEVICE_ENDED_EARLY] += reader->was_taken || reader->has_hung ||
-						  (reader->has_session && !reader->has_ended);
-	summary->loss[LOSS_DEVICE_TIME] += reader->untimed;
-	summary->loss[LOSS_DEVICE_TABLE_FULL] += reader->dropped_waits;
-	summary->loss[LOSS_DEVICE_DROPPED] += reader->lost_records + lost_in(reader);
-	summary->loss[LOSS_DEVICE_BATCH] += reader->lost_batches;
+}
+
+int agent_reader_summarize(struct agent_reader *reader, struct summary *summary)
+{
+	size_t i;
+
+	if (!reader->is_given_up) {
+		remark_on_losses(reader);
+		add_losses(reader, summary);
+	}
 	for (i = 0; i < reader->remark_count; i++)
 		reader->remark_texts[i] = reader->remarks[i].text;
 	summary->device.remarks = reader->remark_texts;

@@ -34,6 +34,12 @@ int agent_reader_finish(struct agent_reader *reader);
 const struct device_properties *agent_reader_devices(const struct agent_reader *reader,
 						     size_t *count);
 
+/*
+ * It reports nothing, and somebody else does its part: what it lost, and whether it came to an end,
+ * is of no interest. What it said of itself is.
+ */
+void agent_reader_give_up(struct agent_reader *reader);
+
 /* Adds losses and remarks to the summary, which are valid while the reader lives. */
 int agent_reader_summarize(struct agent_reader *reader, struct summary *summary);
 

@@ -1,0 +1,30 @@
+/* device_fallback.c - see device_fallback.h. */
+#include "device_fallback.h"
+
+#include "base/log.h"
+
+/* Where the kernel cannot probe them, there is nothing to fall back on. */
+static bool has_reserve(const struct device_fallback *fallback)
+{
+	return fallback->plan->calls_in_reserve && fallback->plan->activities & ACTIVITY_CUDA_CALLS;
+}
+
+int device_fallback_follow(const struct device_fallback *fallback, uint64_t now_ns)
+{
+	int err;
+
+	if (!has_reserve(fallback) || !device_watch_has_failed(fallback->watch, now_ns))
+		return 0;
+	device_watch_give_up(fallback->watch);
+	log_info("the agent in the job cannot report what the GPU does: the calls that ask for it "
+		 "are probed instead");
+	err = probe_plan_take_reserve(fallback->plan, now_ns, fallback->sink);
+	return err ? err : window_probes_replan(fallback->window);
+}
+
+int device_fallback_attach(const struct device_fallback *fallback)
+{
+	if (has_reserve(fallback) && !device_watch_has_recorded(fallback->watch))
+		return 0;
+	return window_probes_attach(fallback->window);
+}
