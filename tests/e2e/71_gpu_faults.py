@@ -196,7 +196,7 @@ def tpbpf_killed_in_active():
 
 def the_job_ends_in_the_window():
     with h.scratch() as d:
-        job = g.Job("--exit-at", 150)
+        job = g.Job("--exit-at", 1000)
         out = job.capture(d + "/out", "--active", 100000, code=3)
         h.check_output(out, state="partial", reason="target_exited", lossless=False)
         h.check(out.profile["gpu"]["kernels"] > 0 or out.profile["gpu"]["remarks"], "nothing is said of the GPU")
