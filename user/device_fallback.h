@@ -17,8 +17,11 @@ struct device_fallback {
 	struct record_sink *sink;
 };
 
-/* Gives up an agent that has failed: the plan's calls are probed instead, and told to the sink. */
-int device_fallback_follow(const struct device_fallback *fallback, uint64_t now_ns);
+/*
+ * Asks the agent and lets it end as the phase asks, and holds warmup until it has answered. Gives
+ * up one that has failed: the plan's calls are probed instead, and told to the sink.
+ */
+int device_fallback_follow(const struct device_fallback *fallback, uint32_t phase, uint64_t now_ns);
 
 /*
  * window_probes_attach(), but not before it is known who reports the calls: warmup waits for that

@@ -276,7 +276,15 @@ void device_watch_follow(struct device_watch *watch, uint32_t phase, uint64_t no
 
 bool device_watch_is_ready(const struct device_watch *watch, uint64_t now_ns)
 {
-	return watch->state != WATCH_ASKED || now_ns >= watch->asked_ns + BEGIN_NS;
+	switch (watch->state) {
+	case WATCH_IDLE:   /* it has yet to be asked */
+	case WATCH_ENDING: /* and this session of it to end before */
+		return false;
+	case WATCH_ASKED:
+		return now_ns >= watch->asked_ns + BEGIN_NS;
+	default:
+		return true;
+	}
 }
 
 bool device_watch_has_recorded(const struct device_watch *watch)

@@ -79,6 +79,11 @@ struct session {
 	uint32_t after_limit;	 /* attempts after which nothing is counted any more */
 };
 
+static uint32_t phase_of(const struct session *session)
+{
+	return STATE_PHASE(probes_state(session->probes));
+}
+
 static bool take_interrupt(struct session *session)
 {
 	bool is_there = signals_take(session->signal_fd);
@@ -263,7 +268,8 @@ static int session_open(struct session *session)
 	session->started_ns = clock_monotonic_ns();
 	err = open_stages(session);
 	if (!err)
-		err = device_fallback_follow(&session->fallback, session->started_ns);
+		err = device_fallback_follow(&session->fallback, phase_of(session),
+					     session->started_ns);
 	/* Without a wait, warmup begins at once: nothing is counted before its probes are there. */
 	if (!err)
 		err = device_fallback_attach(&session->fallback);
@@ -320,7 +326,7 @@ static bool after_is_over(struct session *session, uint64_t now_ns)
 /* Attaches and detaches as the phase asks. *stop: the window is finished. */
 static int follow_phase(struct session *session, uint64_t now_ns, enum wire_stop *stop)
 {
-	uint32_t phase = STATE_PHASE(probes_state(session->probes));
+	uint32_t phase = phase_of(session);
 	int err = window_probes_follow(session->window, now_ns);
 
 	if (err || phase != PHASE_AFTER || window_probes_attached(session->window))
@@ -349,7 +355,7 @@ static enum wire_stop check_liveness(struct session *session, uint64_t now_ns)
 
 static bool is_window_over(const struct session *session)
 {
-	return STATE_PHASE(probes_state(session->probes)) == PHASE_AFTER;
+	return phase_of(session) == PHASE_AFTER;
 }
 
 static enum wire_stop check_ends(struct session *session, uint64_t now_ns)
@@ -384,7 +390,7 @@ static void wait_for_news(const struct session *session)
 /* While the window records nothing is done with what comes but keeping it. */
 static int read_rings(struct session *session)
 {
-	bool is_recording = STATE_PHASE(probes_state(session->probes)) == PHASE_ACTIVE;
+	bool is_recording = phase_of(session) == PHASE_ACTIVE;
 	int err;
 
 	pipeline_defer(session->pipeline, is_recording);
@@ -407,14 +413,12 @@ static bool is_catching_up(struct session *session, uint64_t now_ns)
 
 static int follow_devices(struct session *session, uint64_t now_ns)
 {
-	int err;
+	int err = device_fallback_follow(&session->fallback, phase_of(session), now_ns);
 
-	device_watch_follow(session->devices, STATE_PHASE(probes_state(session->probes)), now_ns);
-	err = device_fallback_follow(&session->fallback, now_ns);
 	if (err)
 		return err;
-	window_probes_hold(session->window, !device_watch_is_ready(session->devices, now_ns) ||
-						    is_catching_up(session, now_ns));
+	if (is_catching_up(session, now_ns))
+		window_probes_hold(session->window, true);
 	return device_watch_report(session->devices, now_ns);
 }
 
@@ -463,8 +467,8 @@ static int run_loop(struct session *session, enum wire_stop *stop)
 
 		err = run_round(session, stop);
 		seen = pipeline_attempts(session->pipeline, &last_ns);
-		progress_update(session->progress, STATE_PHASE(probes_state(session->probes)), seen,
-				last_ns, clock_monotonic_ns());
+		progress_update(session->progress, phase_of(session), seen, last_ns,
+				clock_monotonic_ns());
 	}
 	return err;
 }

@@ -258,6 +258,12 @@ static bool is_short_wait(const struct window_probes *window, uint32_t phase)
 	return phase == PHASE_WAIT && last_ns && window->options->wait * last_ns < SHORT_WAIT_NS;
 }
 
+bool window_probes_stay(const struct window_probes *window)
+{
+	return window_probes_attached(window) && window_probes_settled(window) &&
+	       is_short_wait(window, STATE_PHASE(state_of(window)));
+}
+
 /* What was open when the window closed gets a moment to end. */
 static int take_off(struct window_probes *window, uint64_t now_ns)
 {
@@ -294,7 +300,7 @@ int window_probes_follow(struct window_probes *window, uint64_t now_ns)
 		set_all_ready(window, STATE_CYCLE(state));
 		return 0;
 	}
-	if (is_short_wait(window, phase) && window_probes_settled(window)) {
+	if (window_probes_stay(window)) {
 		set_ready(window, STATE_CYCLE(state) + 1);
 		return 0;
 	}

@@ -38,6 +38,9 @@ int window_probes_follow(struct window_probes *window, uint64_t now_ns);
 
 bool window_probes_attached(const struct window_probes *window);
 
+/* The job waits, but not for long enough to take them off. */
+bool window_probes_stay(const struct window_probes *window);
+
 /* Nothing is learned any more: what is recorded from here on may be shown. */
 bool window_probes_settled(const struct window_probes *window);
 

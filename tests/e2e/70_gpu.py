@@ -54,6 +54,43 @@ def records_in_any_order_and_late():
     watched(faults="shuffle,slow=5000,smallbuffers")
 
 
+def in_every_cycle(wait):
+    """Each window has its calls and their work, and what came between the windows is not shown."""
+    with h.scratch() as d:
+        job = g.Job()
+        out = h.capture(job.target, d + "/out", "--wait", wait, "--warmup", 2, "--active", 5, "--repeat", 3)
+        _, truth = job.stop()
+        h.check_output(out)
+        h.equal(len(out.in_phase("active")), 15, "active attempts")
+        g.check_all(out, truth, READING_NS)
+        h.equal(out.profile["gpu"]["remarks"], [], "remarks")
+
+
+def in_cycles_without_a_wait():
+    in_every_cycle(0)
+
+
+def in_cycles_whose_wait_is_short():
+    """The probes stay, and the agent goes on."""
+    in_every_cycle(2)
+
+
+def in_cycles_whose_wait_is_long():
+    """The agent goes to sleep, and is waited for anew."""
+    in_every_cycle(200)
+
+
+def without_operators():
+    with h.scratch() as d:
+        job = g.Job()
+        out = job.capture(d + "/out", "--activities", "ranges")
+        _, truth = job.stop()
+        h.check_output(out)
+        calls, ops = g.expected(out, truth)
+        g.check_calls(out, calls, READING_NS)
+        g.check_work(out, ops, READING_NS)
+
+
 def result_is_unchanged():
     alone = s.unwatched("--step-us", 3000, "--attempts", 60)
     with h.scratch() as d:
@@ -74,4 +111,5 @@ def switched_off():
 
 
 h.main(layout_of_12_9, layout_of_11_8, layout_of_12_6, layout_of_13_0, layout_of_13_4, clock_is_monotonic, clock_is_the_tsc,
-       records_in_any_order_and_late, result_is_unchanged, switched_off)
+       records_in_any_order_and_late, in_cycles_without_a_wait, in_cycles_whose_wait_is_short, in_cycles_whose_wait_is_long, without_operators,
+       result_is_unchanged, switched_off)

@@ -213,6 +213,21 @@ static void another_session_begins_with_no_names(void **state)
 	assert_true(has_remark(fixture, "began anew"));
 }
 
+/* As in a capture of several cycles. */
+static void another_session_after_the_end_of_one_is_no_remark(void **state)
+{
+	struct fixture *fixture = *state;
+
+	packed_add(&fixture->packed, AGENT_END, sizeof(struct agent_end), NULL);
+	feed(fixture);
+	packed_begin(&fixture->packed, 6, 0);
+	packed_add(&fixture->packed, AGENT_END, sizeof(struct agent_end), NULL);
+	feed(fixture);
+	summarize(fixture);
+	assert_int_equal(fixture->summary.device.remark_count, 0);
+	assert_int_equal(fixture->summary.loss[LOSS_DEVICE_ENDED_EARLY], 0);
+}
+
 static void what_the_agent_says_of_itself_becomes_a_sentence(void **state)
 {
 	struct fixture *fixture = *state;
@@ -373,6 +388,7 @@ int main(void)
 		TEST(a_gap_in_the_sequence_is_a_lost_batch),
 		TEST(what_the_job_lost_is_counted_once),
 		TEST(another_session_begins_with_no_names),
+		TEST(another_session_after_the_end_of_one_is_no_remark),
 		TEST(what_the_agent_says_of_itself_becomes_a_sentence),
 		TEST(of_an_agent_that_was_given_up_only_words_are_left),
 		TEST(devices_are_listed_up_to_the_highest),

@@ -360,6 +360,29 @@ static void what_was_asked_for_outside_the_window_is_left_out_and_counted(void *
 	assert_int_equal(fixture->summary.device.work_outside, 2);
 }
 
+static void what_was_asked_for_between_two_windows_is_left_out_and_counted(void **state)
+{
+	const struct attempt wait = { .start_ns = 9000, .end_ns = 20000, .phase = PHASE_WAIT };
+	const struct attempt third = { .start_ns = 20000, .end_ns = 21000, .phase = PHASE_ACTIVE };
+	struct fixture *fixture = *state;
+
+	assert_int_equal(attempt_log_add(&fixture->attempts, &wait), 0);
+	assert_int_equal(attempt_log_add(&fixture->attempts, &third), 0);
+	fixture->summary.ended_ns = 21000;
+	launch(fixture, 1, 8000);
+	run(fixture, 1, 7, 8100, 8200);
+	launch(fixture, 2, 10000);
+	run(fixture, 2, 7, 10100, 10200);
+	launch(fixture, 3, 20500);
+	run(fixture, 3, 7, 20600, 20700);
+	finish(fixture);
+	assert_int_equal(fixture->call_count, 2);
+	assert_int_equal(fixture->work_count, 2);
+	assert_int_equal(fixture->work[0].correlation_id, 1);
+	assert_int_equal(fixture->work[1].correlation_id, 3);
+	assert_int_equal(fixture->summary.device.work_outside, 1);
+}
+
 static void work_before_its_launch_is_dropped_and_counted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -493,6 +516,7 @@ int main(void)
 		TEST(a_driver_call_inside_a_runtime_call_is_its_child),
 		TEST(calls_of_which_none_holds_the_next_are_quickly_through),
 		TEST(what_was_asked_for_outside_the_window_is_left_out_and_counted),
+		TEST(what_was_asked_for_between_two_windows_is_left_out_and_counted),
 		TEST(work_before_its_launch_is_dropped_and_counted),
 		TEST(a_range_has_a_row_on_each_stream_but_a_step_has_none),
 		TEST(a_range_on_too_many_streams_loses_rows_and_says_so),

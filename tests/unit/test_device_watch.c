@@ -16,6 +16,7 @@ static struct {
 	int image_err, probe_err, attach_err;
 	bool is_attached[AGENT_POINT_CNT];
 	unsigned int attached, replanned, window_attached;
+	bool is_staying, is_held;
 } world;
 
 static int probe_of_the_test;
@@ -87,6 +88,18 @@ int window_probes_replan(struct window_probes *window)
 	return 0;
 }
 
+bool window_probes_stay(const struct window_probes *window)
+{
+	(void)window;
+	return world.is_staying;
+}
+
+void window_probes_hold(struct window_probes *window, bool is_held)
+{
+	(void)window;
+	world.is_held = is_held;
+}
+
 struct fixture {
 	struct record_sink next;
 	struct target target;
@@ -150,8 +163,7 @@ static void open_watch(struct fixture *fixture, enum gpu_mode gpu)
 static void round_at(struct fixture *fixture, uint32_t phase, uint64_t now_ns)
 {
 	assert_int_equal(device_fallback_attach(&fixture->fallback), 0);
-	device_watch_follow(fixture->watch, phase, now_ns);
-	assert_int_equal(device_fallback_follow(&fixture->fallback, now_ns), 0);
+	assert_int_equal(device_fallback_follow(&fixture->fallback, phase, now_ns), 0);
 	assert_int_equal(device_watch_report(fixture->watch, now_ns), 0);
 }
 
@@ -228,7 +240,7 @@ static void assert_given_up(struct fixture *fixture, uint64_t now_ns)
 	assert_false(fixture->plan.calls_in_reserve);
 	assert_int_equal(world.replanned, 1);
 	assert_false(anything_attached());
-	assert_true(device_watch_is_ready(fixture->watch, now_ns));
+	assert_false(world.is_held);
 	round_at(fixture, PHASE_WARMUP, now_ns);
 	assert_int_equal(world.window_attached, window_attached + 1);
 	round_at(fixture, PHASE_ACTIVE, now_ns);
@@ -248,11 +260,11 @@ static void an_agent_that_records_is_waited_for_and_kept(void **state)
 	say_session(fixture, 0);
 	round_at(fixture, PHASE_WARMUP, 2 * S + 1);
 	assert_int_equal(world.window_attached, 0);
-	assert_false(device_watch_is_ready(fixture->watch, 2 * S + 1));
+	assert_true(world.is_held);
 	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
 	round_at(fixture, PHASE_WARMUP, 2 * S + 2);
 	assert_int_equal(world.window_attached, 1);
-	assert_true(device_watch_is_ready(fixture->watch, 2 * S + 2));
+	assert_false(world.is_held);
 	assert_true(fixture->plan.calls_in_reserve);
 	assert_int_equal(world.replanned, 0);
 	assert_said(fixture, DEVICE_WATCHED, "");
@@ -360,6 +372,68 @@ static void one_that_fails_later_is_not_replaced(void **state)
 	assert_int_equal(world.replanned, 0);
 }
 
+static void record_a_cycle(struct fixture *fixture)
+{
+	begin(fixture);
+	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
+	round_at(fixture, PHASE_ACTIVE, 3 * S);
+	assert_false(world.is_held);
+}
+
+/* Or the first attempts of the next window would have no work. */
+static void each_warmup_waits_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_a_cycle(fixture);
+	round_at(fixture, PHASE_WAIT, 4 * S);
+	assert_false(world.is_attached[AGENT_POINT_COLLECT]);
+	/* It has not ended yet, and must have before it is asked again. */
+	round_at(fixture, PHASE_WARMUP, 5 * S);
+	assert_true(world.is_held);
+	assert_false(world.is_attached[AGENT_POINT_COLLECT]);
+	say_end(fixture);
+	assert_false(device_watch_is_ready(fixture->watch, 5 * S + 1));
+	round_at(fixture, PHASE_WARMUP, 5 * S + 1);
+	assert_true(world.is_attached[AGENT_POINT_COLLECT]);
+	assert_true(world.is_held);
+	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
+	round_at(fixture, PHASE_WARMUP, 5 * S + 2);
+	assert_false(world.is_held);
+	assert_said(fixture, DEVICE_WATCHED, "");
+}
+
+static void one_that_does_not_end_is_not_waited_for_without_end(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_a_cycle(fixture);
+	round_at(fixture, PHASE_WAIT, 4 * S);
+	round_at(fixture, PHASE_WARMUP, 9 * S - 1);
+	assert_true(world.is_held);
+	round_at(fixture, PHASE_WARMUP, 9 * S);
+	assert_false(world.is_held);
+	assert_int_equal(world.replanned, 0);
+}
+
+static void where_the_probes_stay_it_goes_on(void **state)
+{
+	struct fixture *fixture = *state;
+	unsigned int attached;
+
+	record_a_cycle(fixture);
+	attached = world.attached;
+	world.is_staying = true;
+	round_at(fixture, PHASE_WAIT, 4 * S);
+	assert_true(world.is_attached[AGENT_POINT_COLLECT]);
+	world.is_staying = false;
+	round_at(fixture, PHASE_WARMUP, 5 * S);
+	assert_false(world.is_held);
+	round_at(fixture, PHASE_AFTER, 6 * S);
+	assert_false(world.is_attached[AGENT_POINT_COLLECT]);
+	assert_int_equal(world.attached, attached);
+}
+
 static void one_that_cannot_be_asked_is_given_up(void **state)
 {
 	struct fixture *fixture = *state;
@@ -379,7 +453,7 @@ static void one_that_cannot_be_used_is_given_up_at_once(void **state)
 
 	world.probe_err = -EINVAL;
 	open_watch(fixture, GPU_AUTO);
-	assert_int_equal(device_fallback_follow(&fixture->fallback, 1), 0);
+	assert_int_equal(device_fallback_follow(&fixture->fallback, PHASE_WARMUP, 1), 0);
 	assert_int_equal(device_watch_report(fixture->watch, 1), 0);
 	assert_said(fixture, DEVICE_UNAVAILABLE, "cannot be used");
 	assert_given_up(fixture, 2 * S);
@@ -444,6 +518,9 @@ int main(void)
 		TEST(why_it_does_not_answer_is_said_where_it_is_known),
 		TEST(what_hangs_and_returns_in_time_is_kept),
 		TEST(one_that_fails_later_is_not_replaced),
+		TEST(each_warmup_waits_for_it),
+		TEST(one_that_does_not_end_is_not_waited_for_without_end),
+		TEST(where_the_probes_stay_it_goes_on),
 		TEST(one_that_cannot_be_asked_is_given_up),
 		TEST(one_that_cannot_be_used_is_given_up_at_once),
 		TEST(where_calls_cannot_be_probed_there_is_nothing_to_fall_back_on),

@@ -12,6 +12,7 @@
 #include "analyze/device_busy.h"
 #include "analyze/device_ranges.h"
 #include "analyze/span_index.h"
+#include "analyze/window_gaps.h"
 #include "base/text.h"
 
 #define NO_CALL SIZE_MAX
@@ -31,6 +32,7 @@ struct correlate {
 	struct kept_call *calls;
 	struct device_work *work;
 	struct device_overhead *overheads;
+	struct window_gaps gaps;
 	size_t call_count, call_capacity;
 	size_t work_count, work_capacity;
 	size_t overhead_count, overhead_capacity;
@@ -57,6 +59,7 @@ void correlate_free(struct correlate *correlate)
 	free(correlate->calls);
 	free(correlate->work);
 	free(correlate->overheads);
+	window_gaps_free(&correlate->gaps);
 	free(correlate);
 }
 
@@ -199,7 +202,7 @@ static uint64_t operator_id(const struct correlate *correlate, size_t span)
 	return 0;
 }
 
-static void find_operators(struct correlate *correlate, const struct summary *summary)
+static void find_operators(struct correlate *correlate)
 {
 	size_t i;
 
@@ -209,8 +212,8 @@ static void find_operators(struct correlate *correlate, const struct summary *su
 		struct kept_call *kept = &correlate->calls[i];
 		struct device_call *call = &kept->call;
 
-		kept->is_in_window = call->is_probed || (call->start_ns >= summary->started_ns &&
-							 call->start_ns < summary->ended_ns);
+		kept->is_in_window = call->is_probed ||
+				     window_gaps_is_in_window(&correlate->gaps, call->start_ns);
 		if (!kept->is_in_window)
 			continue;
 		kept->span = span_index_at(&correlate->spans, call->tid, call->start_ns);
@@ -396,8 +399,7 @@ static int push_work(struct correlate *correlate, struct device_sink *next, stru
 	for (i = 0; i < correlate->overhead_count && !err; i++) {
 		const struct device_overhead *overhead = &correlate->overheads[i];
 
-		if (overhead->start_ns < summary->started_ns ||
-		    overhead->start_ns >= summary->ended_ns)
+		if (!window_gaps_is_in_window(&correlate->gaps, overhead->start_ns))
 			continue;
 		summary->device.overheads++;
 		err = next->overhead(next, overhead);
@@ -413,8 +415,11 @@ int correlate_finish(struct correlate *correlate, struct device_sink *next, stru
 	if (err)
 		return err;
 	summary->loss[LOSS_DEVICE_TABLE_FULL] += correlate->dropped + correlate->spans.dropped;
-	find_operators(correlate, summary);
-	err = count_calls(correlate);
+	err = window_gaps_find(&correlate->gaps, summary);
+	if (!err) {
+		find_operators(correlate);
+		err = count_calls(correlate);
+	}
 	if (!err)
 		err = match_work(correlate, ranges, summary);
 	summary->loss[LOSS_DEVICE_TABLE_FULL] += device_ranges_dropped(ranges);

@@ -121,7 +121,8 @@ static void begin_session(struct agent_reader *reader, const struct agent_batch 
 {
 	if (reader->has_session) {
 		reader->lost_records += lost_in(reader);
-		remark(reader, "the agent began anew");
+		if (!reader->has_ended) /* each cycle has a session of its own */
+			remark(reader, "the agent began anew");
 	}
 	memset(reader->known, 0, NAME_IDS_MAX * sizeof(*reader->known));
 	memset(reader->counts, 0, sizeof(reader->counts));
