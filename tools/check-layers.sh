@@ -18,7 +18,7 @@ BEGIN {
 	allowed["include"] = " include "
 	allowed["top"] = " base model include attach ingest analyze output top "
 	libbpf["user/attach/probe.c"] = libbpf["user/attach/agent_probe.c"] = libbpf["user/ingest/ring.c"] = 1
-	libbpf["user/attach/kernel_layout.c"] = libbpf["user/attach/ring_maps.c"] = 1
+	libbpf["user/attach/kernel_layout.c"] = libbpf["user/attach/ring_maps.c"] = libbpf["user/attach/multi_link.c"] = 1
 	capstone["user/attach/insn_decoder.c"] = 1
 }
 {

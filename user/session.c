@@ -493,11 +493,9 @@ static int end_capture(struct session *session, enum wire_stop stop)
 {
 	struct record_sink *sink = pipeline_sink(session->pipeline);
 	uint64_t counts[LOSS_CAUSE_CNT] = { 0 }, stop_ns = probes_stop(session->probes), detach_ns;
-	unsigned int group;
 	int err;
 
-	for (group = 0; group < PROBE_GROUP_CNT; group++)
-		probes_detach(session->probes, (enum probe_group)group);
+	probes_detach_groups(session->probes, PROBE_GROUPS_ALL);
 	detach_ns = clock_monotonic_ns() - stop_ns;
 	pipeline_defer(session->pipeline, false);
 	err = pipeline_work(session->pipeline, UINT64_MAX);

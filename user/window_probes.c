@@ -16,6 +16,11 @@
 #define TAIL_NS (50 * MS)	 /* for what is open when the window closes */
 #define SHORT_WAIT_NS (250 * MS) /* taking probes off takes 30 to 300 ms */
 
+#define WINDOW PROBE_GROUPS(PROBE_GROUP_WINDOW)
+#define NUMBERS PROBE_GROUPS(PROBE_GROUP_NUMBERS)
+#define CALLS PROBE_GROUPS(PROBE_GROUP_CALLS)
+#define LEARN PROBE_GROUPS(PROBE_GROUP_LEARN)
+
 struct window_probes {
 	const struct options *options;
 	const struct probe_plan *plan;
@@ -23,7 +28,7 @@ struct window_probes {
 	struct pipeline *pipeline;
 	struct overhead *overhead; /* NULL: no calls are recorded */
 
-	bool is_attached[PROBE_GROUP_CNT];
+	unsigned int attached; /* PROBE_GROUPS() */
 	bool is_decided;
 	bool is_held;
 	uint32_t ready_cycle;	/* cycles below it have their probes, as the programs know */
@@ -76,7 +81,7 @@ void window_probes_free(struct window_probes *window)
 
 bool window_probes_attached(const struct window_probes *window)
 {
-	return window->is_attached[PROBE_GROUP_WINDOW];
+	return window->attached & WINDOW;
 }
 
 bool window_probes_settled(const struct window_probes *window)
@@ -94,19 +99,19 @@ uint32_t window_probes_seen_at_detach(const struct window_probes *window)
 	return window->seen_at_detach;
 }
 
-static int attach(struct window_probes *window, enum probe_group group)
+static int attach(struct window_probes *window, unsigned int groups)
 {
-	int err = window->is_attached[group] ? 0 : probes_attach(window->probes, group);
+	int err = probes_attach_groups(window->probes, groups);
 
-	window->is_attached[group] |= !err;
+	if (!err)
+		window->attached |= groups;
 	return err;
 }
 
-static void detach(struct window_probes *window, enum probe_group group)
+static void detach(struct window_probes *window, unsigned int groups)
 {
-	if (window->is_attached[group])
-		probes_detach(window->probes, group);
-	window->is_attached[group] = false;
+	probes_detach_groups(window->probes, groups & window->attached);
+	window->attached &= ~groups;
 }
 
 static void set_ready(struct window_probes *window, uint32_t cycle_end)
@@ -143,20 +148,22 @@ static void begin_learning(struct window_probes *window, uint64_t now_ns)
 	pipeline_learn_anew(window->pipeline);
 }
 
+static unsigned int groups_of_window(const struct window_probes *window)
+{
+	if (!window->overhead)
+		return WINDOW;
+	if (!window->is_decided)
+		return WINDOW | NUMBERS | LEARN;
+	return WINDOW | CALLS | (overhead_keeps_numbers(window->overhead) ? NUMBERS : 0);
+}
+
 static int attach_all(struct window_probes *window)
 {
-	int err = attach(window, PROBE_GROUP_WINDOW);
+	int err;
 
 	probes_set_closed(window->probes, false);
-	if (err || !window->overhead)
-		return err;
-	if (!window->is_decided || overhead_keeps_numbers(window->overhead))
-		err = attach(window, PROBE_GROUP_NUMBERS);
-	if (!err && window->is_decided)
-		return attach(window, PROBE_GROUP_CALLS);
-	if (!err)
-		err = attach(window, PROBE_GROUP_LEARN);
-	if (!err)
+	err = attach(window, groups_of_window(window));
+	if (!err && window->overhead && !window->is_decided)
 		begin_learning(window, clock_monotonic_ns());
 	return err;
 }
@@ -222,10 +229,11 @@ static bool has_learned(struct window_probes *window, uint64_t now_ns)
  */
 static void settle(struct window_probes *window)
 {
-	if (!overhead_keeps_numbers(window->overhead))
-		detach(window, PROBE_GROUP_NUMBERS);
-	if (!overhead_keeps_all(window->overhead) && !attach(window, PROBE_GROUP_CALLS))
-		detach(window, PROBE_GROUP_LEARN);
+	unsigned int off = overhead_keeps_numbers(window->overhead) ? 0 : NUMBERS;
+
+	if (!overhead_keeps_all(window->overhead) && !attach(window, CALLS))
+		off |= LEARN;
+	detach(window, off);
 }
 
 static int learn(struct window_probes *window, uint64_t now_ns)
@@ -276,10 +284,7 @@ static int take_off(struct window_probes *window, uint64_t now_ns)
 		return 0;
 	start_ns = clock_monotonic_ns();
 	probes_set_closed(window->probes, true);
-	detach(window, PROBE_GROUP_LEARN);
-	detach(window, PROBE_GROUP_CALLS);
-	detach(window, PROBE_GROUP_NUMBERS);
-	detach(window, PROBE_GROUP_WINDOW);
+	detach(window, WINDOW | NUMBERS | CALLS | LEARN);
 	window->tail_until_ns = 0;
 	/* Before the time is taken: an attempt that ends in between counts as disturbed. */
 	window->seen_at_detach = STATE_TOTAL(state_of(window));

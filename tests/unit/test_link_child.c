@@ -45,6 +45,15 @@ static void assert_no_child(void)
 	assert_int_equal(errno, ECHILD);
 }
 
+/* One link: its descriptor, or the error. */
+static int attach_one(int (*make)(void *context, size_t index), void *context)
+{
+	const struct link_maker maker = { make, context, 1 };
+	int fd = -1, err = link_child_attach(&maker, &fd);
+
+	return err ? err : fd;
+}
+
 /* What a link is made of, and what the child shall tell of itself. */
 struct maker {
 	int link[2];
@@ -71,10 +80,11 @@ static void maker_close(struct maker *maker)
 	close(maker->go[1]);
 }
 
-static int make_link(void *context)
+static int make_link(void *context, size_t index)
 {
 	struct maker *maker = context;
 
+	(void)index;
 	maker->result = 1; /* in the child's memory alone */
 	return fcntl(maker->link[1], F_DUPFD_CLOEXEC, 0);
 }
@@ -86,7 +96,7 @@ static void a_link_is_handed_over(void **state)
 
 	(void)state;
 	maker_open(&maker);
-	fd = link_child_attach(make_link, &maker);
+	fd = attach_one(make_link, &maker);
 	assert_true(fd >= 0);
 	assert_int_equal(maker.result, 0);
 	assert_no_child();
@@ -98,22 +108,136 @@ static void a_link_is_handed_over(void **state)
 	maker_close(&maker);
 }
 
-static int fail_to_make(void *context)
+#define MANY 100 /* more than there are threads to close them */
+
+/* Links are the write ends; from number failing on none can be made. */
+struct many {
+	int pipes[MANY][2];
+	size_t failing;
+	const struct rlimit *limit; /* of the child: otherwise than ours */
+};
+
+static void many_open(struct many *many, size_t failing)
+{
+	size_t i;
+
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(pipe2(many->pipes[i], O_CLOEXEC), 0);
+	many->failing = failing;
+	many->limit = NULL;
+}
+
+static int make_many(void *context, size_t index)
+{
+	const struct many *many = context;
+
+	if (many->limit)
+		setrlimit(RLIMIT_NOFILE, many->limit);
+	return index < many->failing ? fcntl(many->pipes[index][1], F_DUPFD_CLOEXEC, 0) : -ENOENT;
+}
+
+/* Ours, so that what is left is what the links hold. */
+static void many_close_ends(const struct many *many)
+{
+	size_t i;
+
+	for (i = 0; i < MANY; i++)
+		close(many->pipes[i][1]);
+}
+
+static void many_are_handed_over_in_order_and_closed(void **state)
+{
+	static struct many many;
+	const struct link_maker maker = { make_many, &many, MANY };
+	static int fds[MANY];
+	unsigned char byte;
+	size_t i;
+
+	(void)state;
+	many_open(&many, MANY);
+	assert_int_equal(link_child_attach(&maker, fds), 0);
+	assert_no_child();
+	many_close_ends(&many);
+	for (i = 0; i < MANY; i++) {
+		byte = (unsigned char)i;
+		assert_row(i, write(fds[i], &byte, 1) == 1);
+		assert_row(i, read(many.pipes[i][0], &byte, 1) == 1 && byte == i);
+		assert_row(i, !is_readable(many.pipes[i][0], 0));
+	}
+	link_child_detach(fds, MANY);
+	assert_no_child();
+	for (i = 0; i < MANY; i++) {
+		assert_row(i, is_closed(many.pipes[i][0], 0));
+		close(many.pipes[i][0]);
+	}
+}
+
+static void one_that_fails_leaves_none(void **state)
+{
+	static struct many many;
+	const struct link_maker maker = { make_many, &many, MANY };
+	static int fds[MANY];
+	size_t i;
+
+	(void)state;
+	many_open(&many, MANY - 1);
+	assert_int_equal(link_child_attach(&maker, fds), -ENOENT);
+	assert_no_child();
+	many_close_ends(&many);
+	for (i = 0; i < MANY; i++) {
+		assert_row(i, is_closed(many.pipes[i][0], 0));
+		close(many.pipes[i][0]);
+	}
+}
+
+/* Where descriptors run out on the way over. */
+static void what_does_not_fit_leaves_none(void **state)
+{
+	static struct many many;
+	const struct link_maker maker = { make_many, &many, MANY };
+	struct rlimit before, few;
+	static int fds[MANY];
+	int err, last;
+	size_t i;
+
+	(void)state;
+	many_open(&many, MANY);
+	last = dup(many.pipes[MANY - 1][0]);
+	close(last);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = (rlim_t)last + MANY / 2;
+	many.limit = &before;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	err = link_child_attach(&maker, fds);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(err, -EMFILE);
+	assert_no_child();
+	many_close_ends(&many);
+	for (i = 0; i < MANY; i++) {
+		assert_row(i, is_closed(many.pipes[i][0], 0));
+		close(many.pipes[i][0]);
+	}
+}
+
+static int fail_to_make(void *context, size_t index)
 {
 	(void)context;
+	(void)index;
 	return -EOPNOTSUPP;
 }
 
 static void an_error_is_handed_over(void **state)
 {
 	(void)state;
-	assert_int_equal(link_child_attach(fail_to_make, NULL), -EOPNOTSUPP);
+	assert_int_equal(attach_one(fail_to_make, NULL), -EOPNOTSUPP);
 	assert_no_child();
 }
 
-static int die(void *context)
+static int die(void *context, size_t index)
 {
 	(void)context;
+	(void)index;
 	raise(SIGKILL);
 	return 0;
 }
@@ -121,17 +245,18 @@ static int die(void *context)
 static void a_child_that_dies_is_an_error(void **state)
 {
 	(void)state;
-	assert_int_equal(link_child_attach(die, NULL), -EIO);
+	assert_int_equal(attach_one(die, NULL), -EIO);
 	assert_no_child();
 }
 
 /* The result says what is wrong, as no text comes out of the child. */
-static int look_around(void *context)
+static int look_around(void *context, size_t index)
 {
 	sigset_t blocked;
 	char name[16];
 	int signal_number, *parent_group = context;
 
+	(void)index;
 	if (getpgrp() == *parent_group || getpgrp() != getpid())
 		return -1;
 	sigprocmask(SIG_BLOCK, NULL, &blocked);
@@ -153,17 +278,18 @@ static void the_child_is_out_of_reach(void **state)
 
 	(void)state;
 	sigprocmask(SIG_BLOCK, NULL, &before);
-	assert_int_equal(link_child_attach(look_around, &group), -1000);
+	assert_int_equal(attach_one(look_around, &group), -1000);
 	sigprocmask(SIG_BLOCK, NULL, &after);
 	for (signal_number = 1; signal_number < 32; signal_number++)
 		assert_row(signal_number, sigismember(&before, signal_number) ==
 						  sigismember(&after, signal_number));
 }
 
-static int give_link(void *context)
+static int give_link(void *context, size_t index)
 {
 	struct maker *maker = context;
 
+	(void)index;
 	maker->result = 1;
 	return maker->link[1];
 }
@@ -190,7 +316,7 @@ static void without_a_child_it_is_done_here(void **state)
 		maker_close(&maker);
 		skip();
 	}
-	fd = link_child_attach(give_link, &maker);
+	fd = attach_one(give_link, &maker);
 	if (fd == maker.link[1])
 		link_child_detach(&fd, 1);
 	setrlimit(RLIMIT_NOFILE, &before);
@@ -236,19 +362,20 @@ static void buffered_text_stays_with_the_parent(void **state)
 	assert_int_equal(pipe2(link, O_CLOEXEC), 0);
 	fputs("once", file);
 	link_child_detach(&link[1], 1);
-	assert_int_equal(link_child_attach(fail_to_make, NULL), -EOPNOTSUPP);
+	assert_int_equal(attach_one(fail_to_make, NULL), -EOPNOTSUPP);
 	assert_int_equal(pread(fileno(file), &byte, 1, 0), 0);
 	fclose(file);
 	close(link[0]);
 }
 
 /* Tells its id and waits to be let go. */
-static int make_slowly(void *context)
+static int make_slowly(void *context, size_t index)
 {
 	struct maker *maker = context;
 	pid_t self = getpid();
 	char byte;
 
+	(void)index;
 	close(maker->go[1]);
 	if (write(maker->told[1], &self, sizeof(self)) != (ssize_t)sizeof(self) ||
 	    read(maker->go[0], &byte, 1) != 1)
@@ -284,7 +411,7 @@ static void the_child_goes_on_when_the_parent_is_killed(void **state)
 	assert_true(parent >= 0);
 	if (!parent) {
 		setpgid(0, 0);
-		link_child_attach(make_slowly, &maker);
+		attach_one(make_slowly, &maker);
 		_exit(1);
 	}
 	close(maker.link[1]);
@@ -370,10 +497,40 @@ static void the_last_reference_is_dropped_in_the_child(void **state)
 	close(done[0]);
 }
 
+/* One that takes its time does not hold up the others. */
+static void links_are_closed_at_the_same_time(void **state)
+{
+	int fds[2] = { -1, -1 }, receiving = -1, link[2];
+	pid_t parent;
+
+	(void)state;
+	if (!lingering_connection(&fds[0], &receiving))
+		skip();
+	assert_int_equal(pipe2(link, O_CLOEXEC), 0);
+	fds[1] = link[1];
+	parent = fork();
+	assert_true(parent >= 0);
+	if (!parent) {
+		link_child_detach(fds, 2);
+		_exit(0);
+	}
+	close(fds[0]);
+	close(fds[1]);
+	assert_true(is_closed(link[0], SOON_MS));
+	assert_int_equal(waitpid(parent, NULL, WNOHANG), 0); /* the other one is not through */
+	drain(receiving);
+	assert_ends_by_itself(parent);
+	close(receiving);
+	close(link[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_link_is_handed_over),
+		cmocka_unit_test(many_are_handed_over_in_order_and_closed),
+		cmocka_unit_test(one_that_fails_leaves_none),
+		cmocka_unit_test(what_does_not_fit_leaves_none),
 		cmocka_unit_test(an_error_is_handed_over),
 		cmocka_unit_test(a_child_that_dies_is_an_error),
 		cmocka_unit_test(the_child_is_out_of_reach),
@@ -382,6 +539,7 @@ int main(void)
 		cmocka_unit_test(buffered_text_stays_with_the_parent),
 		cmocka_unit_test(the_child_goes_on_when_the_parent_is_killed),
 		cmocka_unit_test(the_last_reference_is_dropped_in_the_child),
+		cmocka_unit_test(links_are_closed_at_the_same_time),
 	};
 
 	/* The children of a killed parent come to us. */

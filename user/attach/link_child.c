@@ -18,9 +18,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -31,7 +31,9 @@
 #include "base/log.h"
 #include "base/privilege.h"
 
-#define TIMEOUT_NS 30000000000ULL /* thousands of sites take a third of a second */
+#define TIMEOUT_NS 30000000000ULL /* thousands of sites take a tenth of a second */
+#define CLOSERS_MAX 32		  /* threads that close links, ours the first */
+#define CLOSER_STACK_BYTES (64UL * 1024)
 
 struct child {
 	pid_t pid; /* 0: this is the child */
@@ -65,39 +67,35 @@ static int child_fork(struct child *child)
 	return err;
 }
 
-static void close_range_but(unsigned int first, unsigned int last, unsigned int kept)
+/* The lowest of these that is not below from; ~0U: none. They are few, and their order matters. */
+static unsigned int next_kept(const int *fds, size_t count, int socket, unsigned int from)
 {
-	if (kept >= first && kept <= last) {
-		if (kept > first)
-			close_range(first, kept - 1, 0);
-		first = kept + 1;
-	}
-	if (first <= last)
-		close_range(first, last, 0);
-}
-
-static int compare_fds(const void *left, const void *right)
-{
-	int a = *(const int *)left, b = *(const int *)right;
-
-	return (a > b) - (a < b);
-}
-
-static void close_all_but(int *fds, size_t count, int socket)
-{
-	unsigned int next = 0;
+	unsigned int next = (unsigned int)socket >= from ? (unsigned int)socket : ~0U;
 	size_t i;
 
-	qsort(fds, count, sizeof(*fds), compare_fds);
 	for (i = 0; i < count; i++) {
-		if ((unsigned int)fds[i] > next)
-			close_range_but(next, (unsigned int)fds[i] - 1, (unsigned int)socket);
-		next = (unsigned int)fds[i] + 1;
+		unsigned int fd = (unsigned int)fds[i];
+
+		if (fd >= from && fd < next)
+			next = fd;
 	}
-	close_range_but(next, ~0U, (unsigned int)socket);
+	return next;
 }
 
-/* A result of make, with the descriptor if it is one. */
+static void close_all_but(const int *fds, size_t count, int socket)
+{
+	unsigned int from = 0, kept = next_kept(fds, count, socket, from);
+
+	while (kept != ~0U) {
+		if (kept > from)
+			close_range(from, kept - 1, 0);
+		from = kept + 1;
+		kept = next_kept(fds, count, socket, from);
+	}
+	close_range(from, ~0U, 0);
+}
+
+/* A result of make, with the descriptor if it is one: a message each. */
 struct reply {
 	int result;
 	struct iovec part;
@@ -183,39 +181,6 @@ static void reap(pid_t pid)
 		;
 }
 
-/* If we are gone the link goes as the child exits. */
-static __attribute__((noreturn)) void run_attach(int socket, int (*make)(void *context),
-						 void *context)
-{
-	int result = make(context);
-
-	privilege_keep(0);
-	close_all_but(&result, result >= 0, socket);
-	reply_send(socket, result);
-	_exit(0);
-}
-
-int link_child_attach(int (*make)(void *context), void *context)
-{
-	struct child child = { .pid = -1 };
-	int result = child_fork(&child);
-
-	if (result) {
-		log_debug("attaching without a child: %s", strerror(-result));
-		return make(context);
-	}
-	if (!child.pid)
-		run_attach(child.socket, make, context);
-	if (wait_readable(child.socket)) {
-		result = reply_receive(child.socket);
-		reap(child.pid);
-	} else {
-		result = -ETIMEDOUT;
-	}
-	close(child.socket);
-	return result;
-}
-
 static void close_each(const int *fds, size_t count)
 {
 	size_t i;
@@ -224,7 +189,118 @@ static void close_each(const int *fds, size_t count)
 		close(fds[i]);
 }
 
-static __attribute__((noreturn)) void run_detach(int socket, int *fds, size_t count)
+/* All of them, or none and the error of the one that failed. */
+static int make_all(const struct link_maker *maker, int *fds)
+{
+	size_t made = 0;
+
+	while (made < maker->count) {
+		int fd = maker->make(maker->context, made);
+
+		if (fd < 0) {
+			close_each(fds, made);
+			return fd;
+		}
+		fds[made++] = fd;
+	}
+	return 0;
+}
+
+/* If we are gone the links go as the child exits. */
+static __attribute__((noreturn)) void run_attach(int socket, const struct link_maker *maker,
+						 int *fds)
+{
+	int err = make_all(maker, fds);
+	size_t made = err ? 0 : maker->count, sent = 0;
+
+	privilege_keep(0);
+	close_all_but(fds, made, socket);
+	if (err)
+		reply_send(socket, err);
+	while (sent < made && reply_send(socket, fds[sent]))
+		sent++;
+	_exit(0);
+}
+
+static int receive_all(int socket, int *fds, size_t count, size_t *received)
+{
+	for (*received = 0; *received < count; (*received)++) {
+		int fd = wait_readable(socket) ? reply_receive(socket) : -ETIMEDOUT;
+
+		if (fd < 0)
+			return fd;
+		fds[*received] = fd;
+	}
+	return 0;
+}
+
+int link_child_attach(const struct link_maker *maker, int *fds)
+{
+	struct child child = { .pid = -1 };
+	size_t received;
+	int err;
+
+	if (!maker->count)
+		return 0;
+	err = child_fork(&child);
+	if (err) {
+		log_debug("attaching without a child: %s", strerror(-err));
+		return make_all(maker, fds);
+	}
+	if (!child.pid)
+		run_attach(child.socket, maker, fds);
+	err = receive_all(child.socket, fds, maker->count, &received);
+	close(child.socket); /* what it has not said yet nobody waits for */
+	if (err != -ETIMEDOUT)
+		reap(child.pid);
+	if (err)
+		link_child_detach(fds, received);
+	return err;
+}
+
+/* Links that several threads close. */
+struct closing {
+	const int *fds;
+	size_t count;
+	size_t next; /* shared */
+};
+
+static void *close_some(void *context)
+{
+	struct closing *closing = context;
+	size_t i = __atomic_fetch_add(&closing->next, 1, __ATOMIC_RELAXED);
+
+	while (i < closing->count) {
+		close(closing->fds[i]);
+		i = __atomic_fetch_add(&closing->next, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/*
+ * Each link's end waits for grace periods, 25 to 60 ms whatever it probes: those who wait at the
+ * same time wait for the same ones. All threads are through before we go on: to leave kills them.
+ */
+static void close_together(const int *fds, size_t count)
+{
+	struct closing closing = { .fds = fds, .count = count };
+	pthread_t threads[CLOSERS_MAX - 1];
+	pthread_attr_t attributes;
+	size_t started = 0, i;
+
+	if (!pthread_attr_init(&attributes)) {
+		pthread_attr_setstacksize(&attributes, CLOSER_STACK_BYTES);
+		while (started + 1 < count && started < CLOSERS_MAX - 1 &&
+		       !pthread_create(&threads[started], &attributes, close_some, &closing))
+			started++;
+		pthread_attr_destroy(&attributes);
+	}
+	close_some(&closing);
+	for (i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static __attribute__((noreturn)) void run_detach(int socket, const int *fds, size_t count)
 {
 	char byte;
 
@@ -232,11 +308,11 @@ static __attribute__((noreturn)) void run_detach(int socket, int *fds, size_t co
 	close_all_but(fds, count, socket);
 	/* Ends when our parent has closed its own or exits, which closes them as well. */
 	recv(socket, &byte, sizeof(byte), 0);
-	close_each(fds, count);
+	close_together(fds, count);
 	_exit(0);
 }
 
-void link_child_detach(int *fds, size_t count)
+void link_child_detach(const int *fds, size_t count)
 {
 	struct child child = { .pid = -1 };
 	int err;

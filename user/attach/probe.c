@@ -1,9 +1,6 @@
 /*
  * probe.c - see probe.h. A link is made for each library of a group (and in thread mode for each
  * thread); the kernel removes all of a link's breakpoints together, and those of a dying process.
- *
- * Libraries are named to the kernel as /proc/self/fd/N: the file that the job has mapped, whatever
- * its path means by now.
  */
 #include "attach/probe.h"
 
@@ -16,12 +13,12 @@
 #include <unistd.h>
 
 #include "attach/kernel_check.h"
-#include "attach/link_child.h"
+#include "attach/link_batch.h"
 #include "attach/link_list.h"
+#include "attach/multi_link.h"
 #include "attach/operator_arguments.h"
 #include "attach/process.h"
 #include "attach/ring_maps.h"
-#include "attach/single_link.h"
 #include "attach/site_cost.h"
 #include "attach/site_list.h"
 #include "base/clock.h"
@@ -33,8 +30,8 @@ struct probes {
 	struct trace_bpf *skeleton;
 	const struct probe_plan *plan;
 	enum attach_mode mode;
-	struct link_list links[PROBE_GROUP_CNT];
-	bool is_attached[PROBE_GROUP_CNT];
+	struct link_list links;				 /* by enum probe_group */
+	unsigned int attached;				 /* PROBE_GROUPS() */
 	struct hashmap *linked_threads[PROBE_GROUP_CNT]; /* thread mode */
 	struct probe_modes modes;			 /* its operators are ours */
 	struct ring_maps rings;
@@ -56,37 +53,11 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *format, 
 	return 0;
 }
 
-struct multi {
-	const struct bpf_program *program;
-	pid_t pid;
-	const char *path;
-	const struct site_list *sites;
-};
-
-static int attach_multi(void *context)
-{
-	const struct multi *multi = context;
-	LIBBPF_OPTS(bpf_uprobe_multi_opts, opts, .offsets = multi->sites->offsets,
-		    .cookies = multi->sites->cookies, .cnt = multi->sites->count);
-	struct bpf_link *link = bpf_program__attach_uprobe_multi(multi->program, multi->pid,
-								 multi->path, NULL, &opts);
-	int fd;
-
-	if (!link)
-		return -errno;
-	fd = bpf_link__fd(link);
-	bpf_link__disconnect(link); /* the descriptor stays open */
-	bpf_link__destroy(link);
-	return fd;
-}
-
 /* The kernel's check of uprobe_multi runs through these; what they probe dies at once. */
 static int check_sites(struct probes *probes, const struct bpf_program *program, pid_t pid,
 		       const char *path, const struct site_list *sites)
 {
-	struct multi multi = { program, pid, path, sites };
-
-	probes->check_fd = attach_multi(&multi);
+	probes->check_fd = multi_link_make(bpf_program__fd(program), pid, path, sites);
 	return probes->check_fd < 0 ? probes->check_fd : 0;
 }
 
@@ -311,10 +282,10 @@ void probes_close(struct probes *probes)
 
 	if (!probes)
 		return;
-	for (group = 0; group < PROBE_GROUP_CNT; group++) {
-		link_list_clear(&probes->links[group]);
+	link_list_close(&probes->links, PROBE_GROUPS_ALL);
+	link_list_free(&probes->links);
+	for (group = 0; group < PROBE_GROUP_CNT; group++)
 		hashmap_free(probes->linked_threads[group]);
-	}
 	if (probes->check_fd >= 0)
 		close(probes->check_fd);
 	bpf_link__destroy(probes->exec_link);
@@ -328,39 +299,32 @@ enum attach_mode probes_mode(const struct probes *probes)
 	return probes->mode;
 }
 
-static void library_path(const struct probes *probes, enum library_role role, char *to,
-			 size_t size_bytes)
-{
-	snprintf(to, size_bytes, "/proc/self/fd/%d", probes->plan->target->libraries[role].fd);
-}
-
 /* One link: the sites of a group in one library, for one process or thread. */
-static int attach_library(struct probes *probes, enum probe_group group, enum library_role role,
-			  pid_t pid)
+static int want_library(struct probes *probes, struct link_batch *batch, enum probe_group group,
+			enum library_role role, pid_t pid)
 {
-	struct site_list sites = { 0 };
-	char path[64];
-	struct multi multi = { probes->skeleton->progs.on_probe_multi, pid, path, &sites };
-	int fd = -1, err = site_list_collect(&sites, probes->plan, &probes->modes, group, role);
+	struct wanted_link wanted = {
+		.program_fd = bpf_program__fd(probes->skeleton->progs.on_probe_multi),
+		.pid = pid,
+		.library_fd = probes->plan->target->libraries[role].fd,
+	};
+	int err = site_list_collect(&wanted.sites, probes->plan, &probes->modes, group, role);
 
-	if (!err && sites.count) {
-		library_path(probes, role, path, sizeof(path));
-		fd = link_child_attach(attach_multi, &multi);
-		err = fd < 0 ? fd : link_list_add(&probes->links[group], fd);
-	}
-	if (err && fd >= 0)
-		link_child_detach(&fd, 1);
-	site_list_free(&sites);
+	if (!err && wanted.sites.count)
+		err = link_batch_add(batch, group, &wanted);
+	if (err || !wanted.sites.count)
+		site_list_free(&wanted.sites);
 	return err;
 }
 
-static int attach_process(struct probes *probes, enum probe_group group, pid_t pid)
+static int want_process(struct probes *probes, struct link_batch *batch, enum probe_group group,
+			pid_t pid)
 {
 	unsigned int role;
 	int err = 0;
 
 	for (role = 0; role < LIBRARY_CNT && !err; role++)
-		err = attach_library(probes, group, role, pid);
+		err = want_library(probes, batch, group, role, pid);
 	return err;
 }
 
@@ -372,45 +336,53 @@ struct thread_walk {
 static int on_thread(void *context, pid_t tid)
 {
 	struct thread_walk *walk = context;
-	struct hashmap *linked = walk->probes->linked_threads[walk->group];
+	struct probes *probes = walk->probes;
+	struct hashmap *linked = probes->linked_threads[walk->group];
+	struct link_batch batch = { 0 };
 	int err;
 
 	if (hashmap_get(linked, (uint64_t)tid))
 		return 0;
-	err = attach_process(walk->probes, walk->group, tid);
+	err = want_process(probes, &batch, walk->group, tid);
+	if (!err)
+		err = link_batch_make(&batch, &probes->links);
+	link_batch_free(&batch);
 	if (err == -ESRCH) /* it has ended meanwhile */
 		return 0;
-	return err ? err : hashmap_put(linked, (uint64_t)tid, walk->probes, NULL);
+	return err ? err : hashmap_put(linked, (uint64_t)tid, probes, NULL);
 }
 
-static int attach_threads(struct probes *probes, enum probe_group group)
+static int attach_threads(struct probes *probes, unsigned int groups)
 {
-	struct thread_walk walk = { .probes = probes, .group = group };
+	struct thread_walk walk = { .probes = probes };
+	int err = 0;
 
-	return process_each_thread(probes->plan->target->pid, on_thread, &walk);
-}
-
-static int attach_single(struct probes *probes, const struct planned_site *planned)
-{
-	char path[64];
-	struct single_site site = {
-		.program_fd = bpf_program__fd(probes->skeleton->progs.on_probe_single),
-		.pid = probes->plan->target->pid,
-		.path = path,
-		.file_offset = planned->file_offset,
-		.cookie = planned->kind,
-	};
-	int fd, err;
-
-	library_path(probes, planned->library, path, sizeof(path));
-	fd = link_child_attach(single_link_make, &site);
-	err = fd < 0 ? fd : link_list_add(&probes->links[planned->group], fd);
-	if (err && fd >= 0)
-		link_child_detach(&fd, 1);
+	for (walk.group = 0; walk.group < PROBE_GROUP_CNT && !err; walk.group++) {
+		if (groups & PROBE_GROUPS(walk.group))
+			err = process_each_thread(probes->plan->target->pid, on_thread, &walk);
+	}
 	return err;
 }
 
-static int attach_singles(struct probes *probes, enum probe_group group)
+static int want_single(struct probes *probes, struct link_batch *batch,
+		       const struct planned_site *planned)
+{
+	struct wanted_link wanted = {
+		.program_fd = bpf_program__fd(probes->skeleton->progs.on_probe_single),
+		.pid = probes->plan->target->pid,
+		.library_fd = probes->plan->target->libraries[planned->library].fd,
+		.is_single = true,
+	};
+	int err = site_list_add(&wanted.sites, planned->file_offset, planned->kind);
+
+	if (!err)
+		err = link_batch_add(batch, planned->group, &wanted);
+	if (err)
+		site_list_free(&wanted.sites);
+	return err;
+}
+
+static int want_singles(struct probes *probes, struct link_batch *batch, enum probe_group group)
 {
 	size_t i;
 	int err = 0;
@@ -419,58 +391,80 @@ static int attach_singles(struct probes *probes, enum probe_group group)
 		const struct planned_site *site = &probes->plan->sites[i];
 
 		if (site->is_found && site->group == group)
-			err = attach_single(probes, site);
+			err = want_single(probes, batch, site);
 	}
 	return err;
+}
+
+/* Of the whole process. */
+static int attach_together(struct probes *probes, unsigned int groups)
+{
+	struct link_batch batch = { 0 };
+	unsigned int group;
+	int err = 0;
+
+	for (group = 0; group < PROBE_GROUP_CNT && !err; group++) {
+		if (!(groups & PROBE_GROUPS(group)))
+			continue;
+		err = probes->mode == ATTACH_SINGLE
+			      ? want_singles(probes, &batch, group)
+			      : want_process(probes, &batch, group, probes->plan->target->pid);
+	}
+	if (!err)
+		err = link_batch_make(&batch, &probes->links);
+	link_batch_free(&batch);
+	return err;
+}
+
+int probes_attach_groups(struct probes *probes, unsigned int groups)
+{
+	int err;
+
+	if (groups & PROBE_GROUPS(PROBE_GROUP_STEP))
+		groups |= PROBE_GROUPS(PROBE_GROUP_ENDS);
+	groups &= ~probes->attached;
+	if (!groups)
+		return 0;
+	err = probes->mode == ATTACH_THREADS ? attach_threads(probes, groups)
+					     : attach_together(probes, groups);
+	if (err) {
+		probes_detach_groups(probes, groups);
+		if (err != -ESRCH)
+			log_err("pid %d: probes cannot be attached: %s", probes->plan->target->pid,
+				strerror(-err));
+		return err;
+	}
+	probes->attached |= groups;
+	if (groups & PROBE_GROUPS(PROBE_GROUP_STEP))
+		__atomic_store_n(&probes->skeleton->bss->armed, 1, __ATOMIC_RELEASE);
+	return 0;
 }
 
 int probes_attach(struct probes *probes, enum probe_group group)
 {
-	int err = 0;
+	return probes_attach_groups(probes, PROBE_GROUPS(group));
+}
 
-	if (probes->is_attached[group])
-		return 0;
-	if (group == PROBE_GROUP_STEP)
-		err = probes_attach(probes, PROBE_GROUP_ENDS);
-	if (err)
-		return err;
-	if (probes->mode == ATTACH_SINGLE)
-		err = attach_singles(probes, group);
-	else if (probes->mode == ATTACH_THREADS)
-		err = attach_threads(probes, group);
-	else
-		err = attach_process(probes, group, probes->plan->target->pid);
-	probes->is_attached[group] = !err;
-	if (!err && group == PROBE_GROUP_STEP)
-		__atomic_store_n(&probes->skeleton->bss->armed, 1, __ATOMIC_RELEASE);
-	if (!err)
-		return 0;
-	link_list_clear(&probes->links[group]);
-	if (err != -ESRCH)
-		log_err("pid %d: probes cannot be attached: %s", probes->plan->target->pid,
-			strerror(-err));
-	return err;
+void probes_detach_groups(struct probes *probes, unsigned int groups)
+{
+	unsigned int group;
+
+	link_list_close(&probes->links, groups);
+	probes->attached &= ~groups;
+	for (group = 0; group < PROBE_GROUP_CNT; group++) {
+		if (groups & PROBE_GROUPS(group))
+			hashmap_clear(probes->linked_threads[group]);
+	}
 }
 
 void probes_detach(struct probes *probes, enum probe_group group)
 {
-	link_list_clear(&probes->links[group]);
-	probes->is_attached[group] = false;
-	hashmap_clear(probes->linked_threads[group]);
+	probes_detach_groups(probes, PROBE_GROUPS(group));
 }
 
 int probes_follow_threads(struct probes *probes)
 {
-	unsigned int group;
-	int err = 0;
-
-	if (probes->mode != ATTACH_THREADS)
-		return 0;
-	for (group = 0; group < PROBE_GROUP_CNT && !err; group++) {
-		if (probes->is_attached[group])
-			err = attach_threads(probes, group);
-	}
-	return err;
+	return probes->mode == ATTACH_THREADS ? attach_threads(probes, probes->attached) : 0;
 }
 
 const struct ring_maps *probes_rings(const struct probes *probes)

@@ -58,6 +58,15 @@ int probes_set_modes(struct probes *probes, const struct probe_modes *modes);
 int probes_attach(struct probes *probes, enum probe_group group);
 void probes_detach(struct probes *probes, enum probe_group group);
 
+/* A set of groups: PROBE_GROUPS(a) | PROBE_GROUPS(b). */
+#define PROBE_GROUPS(group) (1U << (group))
+#define PROBE_GROUPS_ALL (PROBE_GROUPS(PROBE_GROUP_CNT) - 1)
+
+/* The same for several at once, in the time of one: those that are not attached yet are all, or
+ * none. */
+int probes_attach_groups(struct probes *probes, unsigned int groups);
+void probes_detach_groups(struct probes *probes, unsigned int groups);
+
 /* In ATTACH_THREADS mode, links threads that are new since the last call. */
 int probes_follow_threads(struct probes *probes);
 

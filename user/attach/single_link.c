@@ -62,7 +62,7 @@ static int link_event(const struct single_site *site, int event_fd)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int single_link_make(void *site)
+int single_link_make(const struct single_site *site)
 {
 	int link_fd, event_fd = open_event(site);
 

@@ -16,8 +16,7 @@ struct single_site {
 
 /*
  * The file descriptor of a link, which alone holds the probe: the caller's; or a negative errno.
- * The argument is a const struct single_site *: for link_child_attach.
  */
-int single_link_make(void *site);
+int single_link_make(const struct single_site *site);
 
 #endif /* ATTACH_SINGLE_LINK_H */
