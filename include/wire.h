@@ -409,7 +409,8 @@ struct wire_probes {
 	struct wire_header header;
 	__u64 duration_ns; /* what it took */
 	__u8 is_attached;
-	__u8 reserved[7];
+	__u8 is_part; /* only what counts attempts, or some of the window's while others stay */
+	__u8 reserved[6];
 };
 
 /* What a function that is watched by its index belongs to. */

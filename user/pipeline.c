@@ -218,6 +218,8 @@ static void on_probes(struct pipeline *pipeline, const struct event *event)
 
 	keep_longest(event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns,
 		     event->probes->duration_ns);
+	if (event->probes->is_part)
+		return;
 	if (event->probes->is_attached)
 		window_attached(pipeline->window, started_ns(event->probes));
 	else

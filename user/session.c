@@ -250,6 +250,16 @@ static void lower(struct session *session)
 			  device_watch_ring_fd(session->devices) >= 0);
 }
 
+static int attach_first(struct session *session)
+{
+	uint64_t start_ns = clock_monotonic_ns();
+	int err = rights_attach_first(&session->rights, session->probes);
+
+	return err ? err
+		   : session_record_probes(PROBES_PART_ON, start_ns,
+					   pipeline_sink(session->pipeline));
+}
+
 static int session_open(struct session *session)
 {
 	const struct options *options = session->options;
@@ -274,7 +284,7 @@ static int session_open(struct session *session)
 	if (!err)
 		err = device_fallback_attach(&session->fallback);
 	if (!err)
-		err = rights_attach_first(&session->rights, session->probes);
+		err = attach_first(session);
 	if (err == -ESRCH)
 		log_err("pid %d: the job has ended", session->target->pid);
 	if (err)

@@ -90,13 +90,14 @@ int session_record_rings(const struct ring_maps *rings, uint64_t time_ns, struct
 	return sink->record(sink, &record, sizeof(record));
 }
 
-int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink)
+int session_record_probes(enum probes_change change, uint64_t started_ns, struct record_sink *sink)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	struct wire_probes record = {
 		.header = { .size = sizeof(record), .kind = WIRE_PROBES, .time_ns = now_ns },
 		.duration_ns = now_ns - started_ns,
-		.is_attached = is_attached,
+		.is_attached = change == PROBES_ON || change == PROBES_PART_ON,
+		.is_part = change == PROBES_PART_ON || change == PROBES_PART_OFF,
 	};
 
 	return sink->record(sink, &record, sizeof(record));

@@ -16,7 +16,16 @@ int session_record_losses(const uint64_t counts[LOSS_CAUSE_CNT], uint64_t time_n
 			  struct record_sink *sink);
 /* What did not fit into them so far. */
 int session_record_rings(const struct ring_maps *rings, uint64_t time_ns, struct record_sink *sink);
-int session_record_probes(bool is_attached, uint64_t started_ns, struct record_sink *sink);
+
+/* The window's probes; a part of them, or those that count attempts. Done, since started_ns. */
+enum probes_change {
+	PROBES_ON,
+	PROBES_OFF,
+	PROBES_PART_ON,
+	PROBES_PART_OFF,
+};
+int session_record_probes(enum probes_change change, uint64_t started_ns, struct record_sink *sink);
+
 /* detach_ns: what taking off the last probes took. */
 int session_record_stop(enum wire_stop reason, uint64_t time_ns, uint64_t detach_ns,
 			struct record_sink *sink);

@@ -185,7 +185,7 @@ int window_probes_attach(struct window_probes *window)
 	if (window_probes_settled(window))
 		set_all_ready(window, STATE_CYCLE(state));
 	log_debug("window probes attached");
-	return session_record_probes(true, start_ns, pipeline_sink(window->pipeline));
+	return session_record_probes(PROBES_ON, start_ns, pipeline_sink(window->pipeline));
 }
 
 /* Attempts that have ended since, of which all has been read: more may have, meanwhile. */
@@ -227,13 +227,22 @@ static bool has_learned(struct window_probes *window, uint64_t now_ns)
  * attached (logged), or the job is gone, what warmup had stays: an end that comes is taken in every
  * mode.
  */
-static void settle(struct window_probes *window)
+static int settle(struct window_probes *window)
 {
+	struct record_sink *sink = pipeline_sink(window->pipeline);
 	unsigned int off = overhead_keeps_numbers(window->overhead) ? 0 : NUMBERS;
+	uint64_t start_ns = clock_monotonic_ns();
+	int err = 0;
 
-	if (!overhead_keeps_all(window->overhead) && !attach(window, CALLS))
+	if (!overhead_keeps_all(window->overhead) && !attach(window, CALLS)) {
 		off |= LEARN;
+		err = session_record_probes(PROBES_PART_ON, start_ns, sink);
+	}
+	if (err || !(off & window->attached))
+		return err;
+	start_ns = clock_monotonic_ns();
 	detach(window, off);
+	return session_record_probes(PROBES_PART_OFF, start_ns, sink);
 }
 
 static int learn(struct window_probes *window, uint64_t now_ns)
@@ -251,10 +260,9 @@ static int learn(struct window_probes *window, uint64_t now_ns)
 	err = overhead_decide(window->overhead, &evidence);
 	if (err)
 		return err;
-	settle(window);
-	window->is_decided = true;
 	log_debug("modes decided after %u whole attempts", evidence.attempts);
-	return 0;
+	window->is_decided = true;
+	return settle(window);
 }
 
 /* Is the wait of the coming cycle over before the probes could be off and on again? */
@@ -289,7 +297,7 @@ static int take_off(struct window_probes *window, uint64_t now_ns)
 	/* Before the time is taken: an attempt that ends in between counts as disturbed. */
 	window->seen_at_detach = STATE_TOTAL(state_of(window));
 	log_debug("window probes detached");
-	return session_record_probes(false, start_ns, pipeline_sink(window->pipeline));
+	return session_record_probes(PROBES_OFF, start_ns, pipeline_sink(window->pipeline));
 }
 
 int window_probes_follow(struct window_probes *window, uint64_t now_ns)

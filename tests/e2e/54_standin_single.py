@@ -23,7 +23,7 @@ def check_single(out):
     for key in ("attach_ns", "detach_ns"):
         took = out.profile["timing"][key]
         h.check(took and 0 < took <= h.patience(DETACH_MAX_S) * 1e9, "timing.%s: %s" % (key, took))
-    said = re.search(r"note: (\d+) probes, attached one by one \(no uprobe_multi\); it took \S+ \S+; to take them off took \S+", out.run.out)
+    said = re.search(r"note: (\d+) probes, attached one by one \(no uprobe_multi\); it took up to \S+ \S+ at a time; to take them off up to \S+", out.run.out)
     h.check(said, "the summary does not say what was attached and what that took: %s" % out.run.out)
     h.check(0 < int(said.group(1)) <= SITES_MAX, "probes by the summary: %s" % said.group(1))
     return int(said.group(1))

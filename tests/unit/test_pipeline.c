@@ -255,6 +255,41 @@ static void the_longest_detaching_is_told(void **state)
 	}
 }
 
+static void push_probes(struct run *run, bool is_attached, bool is_part, uint64_t duration_ns,
+			uint64_t time_ns)
+{
+	struct wire_probes record = {
+		.header = record_header(WIRE_PROBES, sizeof(record), 0, time_ns),
+		.duration_ns = duration_ns,
+		.is_attached = is_attached,
+		.is_part = is_part,
+	};
+
+	push(run, &record);
+}
+
+/* What counts attempts came first; and some of the window's went early. */
+static void a_part_that_takes_longest_is_told_and_is_not_the_window(void **state)
+{
+	struct run run;
+
+	run_begin(&run, *state, "parts", false);
+	push_session(&run);
+	push_probes(&run, true, true, 7000000, 1000000);
+	push_attempt(&run, 10000000, 0, PHASE_WAIT, PHASE_WAIT);
+	push_attempt(&run, 20000000, 1, PHASE_WAIT, PHASE_WAIT);
+	push_probes(&run, true, false, 5000000, 21000000);
+	push_probes(&run, false, true, 9000000, 22000000);
+	push_attempt(&run, 30000000, 2, PHASE_WAIT, PHASE_WAIT);
+	push_attempt(&run, 90000000, 3, PHASE_WAIT, PHASE_WAIT);
+	push_probes(&run, false, false, 3000000, 91000000);
+	assert_int_equal(run_finish(&run), 0);
+	assert_int_equal(run.summary->attach_ns, 7000000);
+	assert_int_equal(run.summary->detach_ns, 9000000);
+	assert_int_equal(run.summary->median_ns[PHASE_WAIT], 10000000);
+	run_end(&run);
+}
+
 /* Another file stands where an output should go. */
 static void an_output_error_is_told_and_the_rest_is_written(void **state)
 {
@@ -346,6 +381,7 @@ int main(void)
 		TEST(a_window_whose_beginning_is_lost_has_a_trace),
 		TEST(a_second_clock_reading_is_the_drift),
 		TEST(the_longest_detaching_is_told),
+		TEST(a_part_that_takes_longest_is_told_and_is_not_the_window),
 		TEST(an_output_error_is_told_and_the_rest_is_written),
 		TEST(a_trace_that_cannot_be_made_is_an_output_error),
 		TEST(a_cancelled_capture_gives_up),

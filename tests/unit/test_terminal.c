@@ -258,10 +258,10 @@ static void how_probes_were_attached_is_told(void **state)
 	assert_non_null(strstr(lines(fixture), "note: this kernel probes thread by thread"));
 	fixture->capture.session.attached = ATTACHED_ONE_BY_ONE;
 	assert_line(fixture, "note: 1 probes, attached one by one (no uprobe_multi); it took "
-			     "77.9 ms");
+			     "up to 77.9 ms at a time");
 	summary->detach_ns = 198000000;
 	assert_line(fixture, "note: 1 probes, attached one by one (no uprobe_multi); it took "
-			     "77.9 ms; to take them off took 198.0 ms");
+			     "up to 77.9 ms at a time; to take them off up to 198.0 ms");
 	fixture->capture.probes[0].activity = ACTIVITY_OPERATORS; /* found, and not attached */
 	assert_non_null(strstr(lines(fixture), "note: 0 probes"));
 }

@@ -122,10 +122,10 @@ static int put_attached(struct byte_sink *out, const struct summary *summary)
 	err = print(out, "note: %zu probes, attached one by one (no uprobe_multi)",
 		    attached_sites(summary));
 	if (!err && summary->attach_ns)
-		err = print(out, "; it took %s",
+		err = print(out, "; it took up to %s at a time",
 			    short_duration(attach, sizeof(attach), summary->attach_ns));
 	if (!err && summary->detach_ns)
-		err = print(out, "; to take them off took %s",
+		err = print(out, "; to take them off up to %s",
 			    short_duration(detach, sizeof(detach), summary->detach_ns));
 	return err ? err : print(out, "\n");
 }
