@@ -14,7 +14,7 @@
 #define LEARN_MIN_NS (40 * MS)
 #define LONG_ATTEMPT_NS (100 * MS)
 #define TAIL_NS (50 * MS)	 /* for what is open when the window closes */
-#define SHORT_WAIT_NS (250 * MS) /* taking probes off takes 30 to 300 ms */
+#define SHORT_WAIT_NS (250 * MS) /* taking probes off takes 30 to 200 ms */
 
 #define WINDOW PROBE_GROUPS(PROBE_GROUP_WINDOW)
 #define NUMBERS PROBE_GROUPS(PROBE_GROUP_NUMBERS)
