@@ -42,3 +42,17 @@ void capture_plan_check(struct probe_plan *plan, const struct probes *probes)
 	    !plan->calls_in_reserve)
 		log_warn("calls of CUDA are not recorded: " NEEDS);
 }
+
+enum wire_attach capture_plan_attached(const struct probes *probes)
+{
+	switch (probes_mode(probes)) {
+	case ATTACH_MULTI:
+		return ATTACHED_IN_BULK;
+	case ATTACH_THREADS:
+		return ATTACHED_BY_THREAD;
+	case ATTACH_SINGLE:
+		return ATTACHED_ONE_BY_ONE;
+	default:
+		return ATTACHED_UNKNOWN;
+	}
+}

@@ -19,4 +19,7 @@ int capture_plan_make(struct probe_plan *plan, const struct options *options,
 /* Takes out of the plan what cannot be attached here, and says so. */
 void capture_plan_check(struct probe_plan *plan, const struct probes *probes);
 
+/* How probes are attached here, as the stream says it. */
+enum wire_attach capture_plan_attached(const struct probes *probes);
+
 #endif /* CAPTURE_PLAN_H */

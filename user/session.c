@@ -141,26 +141,13 @@ static int open_directory(struct session *session)
 	return rights_open_directory(&session->rights, &session->directory, path, cancel);
 }
 
-static enum wire_attach attached(const struct probes *probes)
-{
-	switch (probes_mode(probes)) {
-	case ATTACH_MULTI:
-		return ATTACHED_IN_BULK;
-	case ATTACH_THREADS:
-		return ATTACHED_BY_THREAD;
-	case ATTACH_SINGLE:
-		return ATTACHED_ONE_BY_ONE;
-	default:
-		return ATTACHED_UNKNOWN;
-	}
-}
-
 /* The records that come before any of the job's: who, what is planned, where time stands. */
 static int introduce(struct session *session)
 {
 	struct record_sink *sink = pipeline_sink(session->pipeline);
 	int err = session_record_begin(session->options, session->target, session->plan.activities,
-				       attached(session->probes), session->started_ns, sink);
+				       capture_plan_attached(session->probes), session->started_ns,
+				       sink);
 
 	if (!err)
 		err = session_record_clock(session->started_ns, sink);
