@@ -47,7 +47,6 @@
 #define WORK_NS (10 * MS) /* between two looks at the rings */
 #define LIVENESS_INTERVAL_NS (100 * MS)
 #define CATCH_UP_MAX_NS (1000 * MS)
-#define AFTER_ATTEMPTS 3 /* watched after the window, as an honest clock */
 #define AFTER_MIN_NS (500 * MS)
 #define AFTER_MAX_NS (30000 * MS)
 #define FIRST_PID_NAMESPACE 0xeffffffcUL /* PROC_PID_INIT_INO of the kernel's proc_ns.h */
@@ -76,7 +75,6 @@ struct session {
 	uint64_t catch_up_until_ns; /* 0: nothing has been learned yet */
 	int nice_before;
 	uint64_t after_until_ns; /* 0: not yet in the after phase */
-	uint32_t after_limit;	 /* attempts after which nothing is counted any more */
 };
 
 static uint32_t phase_of(const struct session *session)
@@ -306,9 +304,7 @@ static void begin_after(struct session *session, uint64_t now_ns)
 	pipeline_attempts(session->pipeline, &last_ns);
 	budget_ns = AFTER_MIN_NS + 2 * AFTER_ATTEMPTS * last_ns;
 	session->after_until_ns = now_ns + (budget_ns < AFTER_MAX_NS ? budget_ns : AFTER_MAX_NS);
-	session->after_limit = window_probes_seen_at_detach(session->window) + 1 + AFTER_ATTEMPTS;
 	rights_after_detach(&session->rights);
-	probes_set_limit(session->probes, session->after_limit);
 }
 
 static bool after_is_over(struct session *session, uint64_t now_ns)
@@ -317,7 +313,8 @@ static bool after_is_over(struct session *session, uint64_t now_ns)
 
 	if (!session->after_until_ns)
 		begin_after(session, now_ns);
-	return now_ns >= session->after_until_ns || seen >= session->after_limit;
+	return now_ns >= session->after_until_ns ||
+	       seen >= window_probes_after_limit(session->window);
 }
 
 /* Attaches and detaches as the phase asks. *stop: the window is finished. */

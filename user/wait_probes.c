@@ -71,10 +71,23 @@ static void take_off(struct wait_probes *wait, volatile struct begin_watch *watc
 	log_debug("attempts are told by their begin alone: the wait is long");
 }
 
+/* Once in a wait: that steps become slower, so that fewer of them are long, is no reason to. */
+static bool is_wanted(struct wait_probes *wait, uint64_t state)
+{
+	uint32_t left = wait_probes_left(wait->options, state);
+
+	if (wait->is_refused || STATE_CYCLE(state) < wait->next_cycle)
+		return false;
+	if (wait_probes_are_long(left, wait->attempt_ns, wait->is_wanted))
+		return true;
+	if (wait->is_wanted)
+		wait->next_cycle = STATE_CYCLE(state) + 1;
+	return false;
+}
+
 int wait_probes_follow(struct wait_probes *wait, uint64_t attempt_ns)
 {
 	volatile struct begin_watch *watch = probes_begin_watch(wait->probes);
-	uint32_t left = wait_probes_left(wait->options, probes_state(wait->probes));
 
 	if (!wait->is_possible)
 		return 0;
@@ -86,7 +99,7 @@ int wait_probes_follow(struct wait_probes *wait, uint64_t attempt_ns)
 		log_debug("attempts are not told by their begin alone: %s",
 			  watch->doubts ? "ranges change their place" : "a gradient scaler runs");
 	}
-	if (wait->is_refused || !wait_probes_are_long(left, wait->attempt_ns, wait->is_wanted))
+	if (!is_wanted(wait, probes_state(wait->probes)))
 		return put_back(wait, watch);
 	take_off(wait, watch);
 	return 0;

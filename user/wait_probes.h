@@ -16,6 +16,7 @@ struct wait_probes {
 	bool is_refused;     /* for good: begins alone do not tell this job's attempts */
 	bool is_wanted;	     /* that the programs change over */
 	bool is_off;	     /* the probes of ends */
+	uint32_t next_cycle; /* they have been taken off in those before */
 	uint64_t attempt_ns; /* of late, on average; 0: not known */
 };
 

@@ -33,7 +33,7 @@ struct window_probes {
 	bool is_held;
 	uint32_t ready_cycle;	/* cycles below it have their probes, as the programs know */
 	uint64_t tail_until_ns; /* 0: no tail */
-	uint32_t seen_at_detach;
+	uint32_t after_limit;	/* 0: the plan goes on */
 
 	/* While warmup learns. */
 	uint64_t attached_ns, unwatched_ns;
@@ -94,9 +94,9 @@ bool window_probes_in_tail(const struct window_probes *window)
 	return window->tail_until_ns;
 }
 
-uint32_t window_probes_seen_at_detach(const struct window_probes *window)
+uint32_t window_probes_after_limit(const struct window_probes *window)
 {
-	return window->seen_at_detach;
+	return window->after_limit;
 }
 
 static int attach(struct window_probes *window, unsigned int groups)
@@ -280,6 +280,20 @@ bool window_probes_stay(const struct window_probes *window)
 	       is_short_wait(window, STATE_PHASE(state_of(window)));
 }
 
+/*
+ * Before the time is taken: an attempt that ends in between counts as disturbed. At once, for steps
+ * may be short; the one that is running does not count.
+ */
+static void limit_after(struct window_probes *window)
+{
+	uint64_t state = state_of(window);
+
+	if (STATE_PHASE(state) != PHASE_AFTER)
+		return;
+	window->after_limit = STATE_TOTAL(state) + 1 + AFTER_ATTEMPTS;
+	probes_set_limit(window->probes, window->after_limit);
+}
+
 /* What was open when the window closed gets a moment to end. */
 static int take_off(struct window_probes *window, uint64_t now_ns)
 {
@@ -294,8 +308,7 @@ static int take_off(struct window_probes *window, uint64_t now_ns)
 	probes_set_closed(window->probes, true);
 	detach(window, WINDOW | NUMBERS | CALLS | LEARN);
 	window->tail_until_ns = 0;
-	/* Before the time is taken: an attempt that ends in between counts as disturbed. */
-	window->seen_at_detach = STATE_TOTAL(state_of(window));
+	limit_after(window);
 	log_debug("window probes detached");
 	return session_record_probes(PROBES_OFF, start_ns, pipeline_sink(window->pipeline));
 }

@@ -44,8 +44,10 @@ bool window_probes_stay(const struct window_probes *window);
 /* Nothing is learned any more: what is recorded from here on may be shown. */
 bool window_probes_settled(const struct window_probes *window);
 
-/* Attempts that had been counted when the probes were last taken off. */
-uint32_t window_probes_seen_at_detach(const struct window_probes *window);
+#define AFTER_ATTEMPTS 3 /* watched after the window, as an honest clock */
+
+/* The number of attempts at which no more are counted: known once the probes are off for good. */
+uint32_t window_probes_after_limit(const struct window_probes *window);
 
 /* Ranges that were open when the window closed are being waited for. */
 bool window_probes_in_tail(const struct window_probes *window);
