@@ -162,6 +162,10 @@ static __always_inline void attempt_told_by_begin(__u32 tid, __u64 now_ns, __u64
 
 	if (scaler_seen) /* its update is the beat */
 		return;
+	/* Behind a doubtful one it is not known whose range the last one was, until ends are back.
+	 */
+	if (*(volatile __u32 *)&begin_watch.doubts)
+		is_plain = false;
 	if (!is_plain)
 		__sync_fetch_and_add(&begin_watch.doubts, 1);
 	attempt_count(tid, now_ns, is_plain ? BOUNDARY_BEGIN : BOUNDARY_DOUBTFUL);
