@@ -6,5 +6,5 @@ matrix:
 	tools/setup.sh --matrix --no-torch
 	$(Q)$(MAKE) --no-print-directory matrix-run
 
-matrix-run: all standin fakes agent agent-capture cuda-job $(BUILD)/tests/check_sites
+matrix-run: all standin fakes agent agent-capture cuda-job inject-test $(BUILD)/tests/check_sites
 	BUILD=$(BUILD) tests/matrix/run.sh $(KERNELS)

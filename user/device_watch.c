@@ -15,7 +15,7 @@
 #include "ingest/agent_status.h"
 
 #define MS 1000000ULL
-#define BEGIN_NS (3000 * MS) /* for the agent to begin; it looks once a second */
+#define BEGIN_NS (5000 * MS) /* it looks once a second, and CUPTI may be slow to start */
 #define END_NS (5000 * MS)   /* for its last records */
 
 enum watch_state {

@@ -50,7 +50,7 @@ base() {
 tools() {
 	local name path
 	cp "$(command -v busybox)" "$tree/usr/bin/busybox"
-	for name in bash setpriv unshare mount umount setcap nm readelf strace; do
+	for name in bash setpriv unshare mount umount setcap nm readelf strace ldd; do
 		path=$(command -v "$name") || continue
 		put_program "$(realpath "$(dirname "$path")")/$name"
 	done
@@ -84,7 +84,7 @@ project() {
 	mkdir -p "$tree/tpbpf/build"
 	(cd "$root" && tar -c --exclude=__pycache__ tests/e2e tests/matrix) | tar -C "$tree/tpbpf" -x
 	for part in tpbpf libtpbpf-agent.so standin standin-stripped standin-2.4 standin-1.13 fakes cuda_job cuda_job-static \
-		tests/agent/capture tests/check_sites; do
+		inject tests/agent/capture tests/check_sites; do
 		[ -e "$build/$part" ] || die "$part is not built"
 		mkdir -p "$tree/tpbpf/build/$(dirname "$part")"
 		cp -a "$build/$part" "$tree/tpbpf/build/$(dirname "$part")/"
