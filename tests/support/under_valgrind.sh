@@ -1,10 +1,5 @@
 #!/bin/sh
-# In the place of tpbpf (TPBPF=...): what reads captures and files runs under valgrind, a capture of a job does not. There
-# the program measures a child of its own code, which under valgrind is never executed as it stands.
-#   TPBPF_BINARY    the program
-case ${1:-} in
-report | list)
-	exec valgrind -q --error-exitcode=99 --leak-check=full "$TPBPF_BINARY" "$@"
-	;;
-esac
-exec "$TPBPF_BINARY" "$@"
+# In the place of tpbpf (TPBPF=...): it runs under valgrind, and a finding ends it with 99, which no test takes for an answer.
+#   TPBPF_BINARY    the program, as `make e2e-valgrind` links it
+here=$(dirname "$0")
+exec "$here/valgrind.sh" -q --error-exitcode=99 --leak-check=full --suppressions="$here/libbpf.supp" "$TPBPF_BINARY" "$@"
