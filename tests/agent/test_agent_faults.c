@@ -25,6 +25,7 @@ static void a_refusal_ends_in_its_name(void **state)
 		{ "28", "err999all", AGENT_STATUS_UNKNOWN, 999, "cuptiGetVersion" },
 		{ "28", "privileges", AGENT_STATUS_PRIVILEGES, 35, "cuptiActivityEnable" },
 		{ "28", "refuse=10", AGENT_STATUS_REFUSED, 21, "cuptiActivityEnable" },
+		{ "28", "refuse=5", AGENT_STATUS_REFUSED, 21, "cuptiActivityEnable" },
 		{ "17", "", AGENT_STATUS_TOO_OLD, 17, "" },
 	};
 	size_t i;

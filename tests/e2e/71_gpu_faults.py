@@ -65,6 +65,11 @@ def kernels_are_refused():
     by_probes("refuse=10", "CUPTI refuses cuptiActivityEnable (error 21)")
 
 
+def runtime_calls_are_refused():
+    """Nothing ties a kernel to an operator or an attempt then."""
+    by_probes("refuse=5", "CUPTI refuses cuptiActivityEnable (error 21)")
+
+
 def cupti_is_too_old():
     by_probes("", "the job's CUPTI is too old (API version 17", env={"FAKE_CUPTI_VERSION": "17"})
 
@@ -219,6 +224,6 @@ def interrupted():
         h.check(out.profile["gpu"]["kernels"] > 0, "no kernels")
 
 
-h.main(another_tool_has_cupti, cupti_fails, cupti_fails_from_the_start, privileges_are_missing, kernels_are_refused, cupti_is_too_old, no_cupti_is_mapped,
+h.main(another_tool_has_cupti, cupti_fails, cupti_fails_from_the_start, privileges_are_missing, kernels_are_refused, runtime_calls_are_refused, cupti_is_too_old, no_cupti_is_mapped,
        no_answer_in_time, an_answer_that_comes_too_late, in_every_cycle, without_operators, with_every_end_probed, replayed, the_clock_fits_none, records_without_times, records_dropped_by_cupti,
        callbacks_taken_by_another_profiler, a_flush_that_hangs, tpbpf_killed_in_wait, tpbpf_killed_in_active, the_job_ends_in_the_window, interrupted)

@@ -129,7 +129,8 @@ def killed_at_any_moment():
         h.check(whole < 55, "hardly any was killed in time")
         os.mkdir(d + "/last")
         h.equal([r["err"] for r in many(job, 5, d + "/last")], [0] * 5, "errors afterwards")
-        h.equal(descriptors(job.pid), open_before, "descriptors")
+        # a thread whose tracer was killed may be opening the library still
+        h.until(lambda: descriptors(job.pid) == open_before, "no descriptor is left in the job", 5)
         job.end()
 
 

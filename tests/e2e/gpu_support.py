@@ -229,7 +229,7 @@ def check_probed_calls(out, truth):
             longer.append((call["start_ns"] - begin) + (end - call["end_ns"]))
     longer.sort()
     # on a busy machine a few calls are interrupted between the probe and the true edge
-    h.check(longer[len(longer) // 2] < 10000, "half of the calls are longer by %d ns" % longer[len(longer) // 2])
+    h.check(longer[len(longer) // 2] < 10000 * h.SLOW, "half of the calls are longer by %d ns" % longer[len(longer) // 2])
     return calls
 
 

@@ -50,7 +50,7 @@ base() {
 tools() {
 	local name path
 	cp "$(command -v busybox)" "$tree/usr/bin/busybox"
-	for name in bash setpriv unshare mount umount setcap nm readelf strace ldd; do
+	for name in bash setpriv unshare mount umount setcap nm readelf strip strace ldd; do
 		path=$(command -v "$name") || continue
 		put_program "$(realpath "$(dirname "$path")")/$name"
 	done

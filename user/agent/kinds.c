@@ -40,6 +40,12 @@ static bool is_final(int error)
 	       error == CUPTI_NOT_INITIALIZED;
 }
 
+/* Work without its launch belongs to no operator and no attempt: then probed calls say more. */
+static bool is_needed(uint32_t activity)
+{
+	return activity == AGENT_ACTIVITY_KERNEL || activity == AGENT_ACTIVITY_RUNTIME;
+}
+
 int kinds_enable(struct session *session)
 {
 	uint32_t i;
@@ -57,9 +63,8 @@ int kinds_enable(struct session *session)
 			session->kinds |= 1U << activity;
 			continue;
 		}
-		if (is_final(err) || activity == AGENT_ACTIVITY_KERNEL) {
+		if (is_final(err) || is_needed(activity))
 			return err;
-		}
 		session_say(session, AGENT_STATUS_KIND, AGENT_EFFECT_DEGRADED,
 			    (int64_t)err << 8 | activity, NULL);
 	}
