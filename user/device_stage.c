@@ -137,6 +137,8 @@ int device_stage_finish(struct device_stage *stage, struct device_sink *next,
 
 	if (stage->agent && stage->has_probed_calls)
 		agent_reader_give_up(stage->agent);
+	if (!err && stage->agent && summary->device.watch == DEVICE_WATCHED)
+		agent_reader_remark(stage->agent, stage->reason);
 	if (!err && stage->agent)
 		err = agent_reader_summarize(stage->agent, summary);
 	if (err || !stage->correlate)

@@ -51,6 +51,20 @@ static void say(struct device_watch *watch, enum wire_device_watch how, const ch
 	watch->is_reported = false;
 }
 
+/* What an earlier cycle has recorded stays: then this is a remark on it. */
+static void say_unavailable(struct device_watch *watch, const char *reason)
+{
+	char sentence[WIRE_NAME_BYTES];
+
+	if (!watch->has_recorded) {
+		say(watch, DEVICE_UNAVAILABLE, reason);
+		return;
+	}
+	snprintf(sentence, sizeof(sentence), "a later window has nothing of the GPU: %.200s",
+		 reason);
+	say(watch, DEVICE_WATCHED, sentence);
+}
+
 static void on_status(struct device_watch *watch, const struct agent_item *item)
 {
 	char text[AGENT_TEXT_BYTES + 1], sentence[WIRE_NAME_BYTES];
@@ -63,7 +77,7 @@ static void on_status(struct device_watch *watch, const struct agent_item *item)
 	snprintf(text, sizeof(text), "%.*s", (int)item->text_bytes, item->text);
 	agent_status_text(sentence, sizeof(sentence), &item->any.status, text);
 	/* What hangs may return in time; until then that is why there is no answer. */
-	say(watch, DEVICE_UNAVAILABLE, sentence);
+	say_unavailable(watch, sentence);
 	if (is_final)
 		watch->state = WATCH_FAILED;
 }
@@ -231,13 +245,13 @@ static void ask(struct device_watch *watch, uint64_t now_ns)
 		err = agent_probe_attach(watch->probe, AGENT_POINT_COLLECT);
 	if (err) {
 		log_warn("the agent in the job cannot be asked: %s", strerror(-err));
-		say(watch, DEVICE_UNAVAILABLE, "the agent in the job cannot be asked");
+		say_unavailable(watch, "the agent in the job cannot be asked");
 		watch->state = WATCH_NONE;
 		return;
 	}
 	watch->state = WATCH_ASKED;
 	watch->asked_ns = now_ns;
-	say(watch, DEVICE_UNAVAILABLE, "the agent in the job did not answer");
+	say_unavailable(watch, "the agent in the job did not answer");
 }
 
 static bool is_going_on(const struct device_watch *watch)

@@ -92,6 +92,19 @@ def in_every_cycle():
     by_probes("err39", "another tool has CUPTI in this job", "--repeat", 3)
 
 
+def in_a_later_cycle():
+    """What the first window has of the GPU stays; that the others have nothing is said."""
+    with h.scratch() as d:
+        out, _, _ = run(d, "--max-overhead", 10000, "--wait", 600, "--repeat", 3, faults="onlyN=1")  # more than a second: it notices that it is not asked
+        says(out, "a later window has nothing of the GPU: another tool has CUPTI in this job")
+        h.equal((out.profile["gpu"]["timing"], out.profile["activities"]["gpu"]["state"]), ("available", "degraded"), "the GPU's state")
+        steps = [s for s in out.steps if s.phase == "active"]
+        begins = {e["name"]: e["ts"] for e in out.events if e["name"].startswith("ProfilerStep#")}
+        first, second = (begins["ProfilerStep#%d" % steps[i].attempt] for i in (0, 5))
+        kernels = [e["ts"] for e in out.on_device if e["cat"] == "kernel"]
+        h.check(len(steps) == 15 and kernels and first < min(kernels) and max(kernels) < second, "kernels are not those of the first window")
+
+
 def without_operators():
     by_probes("err39", "another tool has CUPTI in this job", "--activities", "ranges", has_operators=False)
 
@@ -225,5 +238,5 @@ def interrupted():
 
 
 h.main(another_tool_has_cupti, cupti_fails, cupti_fails_from_the_start, privileges_are_missing, kernels_are_refused, runtime_calls_are_refused, cupti_is_too_old, no_cupti_is_mapped,
-       no_answer_in_time, an_answer_that_comes_too_late, in_every_cycle, without_operators, with_every_end_probed, replayed, the_clock_fits_none, records_without_times, records_dropped_by_cupti,
+       no_answer_in_time, an_answer_that_comes_too_late, in_every_cycle, in_a_later_cycle, without_operators, with_every_end_probed, replayed, the_clock_fits_none, records_without_times, records_dropped_by_cupti,
        callbacks_taken_by_another_profiler, a_flush_that_hangs, tpbpf_killed_in_wait, tpbpf_killed_in_active, the_job_ends_in_the_window, interrupted)

@@ -41,7 +41,7 @@ static void set_number(struct fake_knobs *k, const char *name, uint32_t value)
 		{ "untimedN", &k->untimed_nth }, { "brokenN", &k->broken_nth },
 		{ "hang", &k->hang_ms },	 { "hangopen", &k->hang_open_ms },
 		{ "steal", &k->steal_ms },	 { "tsc", &k->tsc_ms },
-		{ "slow", &k->slow_us },
+		{ "slow", &k->slow_us },	 { "onlyN", &k->only_n },
 	};
 	size_t i;
 

@@ -4,6 +4,7 @@
  *   FAKE_CUPTI_CLOCK     real (default), mono, tsc, none
  *   FAKE_CUPTI_FAULTS    of these, by commas:
  *     err39              registering and enabling fail with 39, as under NVIDIA's own tools
+ *     onlyN=N            that from the (N + 1)th registering on
  *     err999             all but cuptiGetVersion fails with 999, as without a driver
  *     err999all          that too
  *     privileges         enabling kernels fails with 35
@@ -38,7 +39,7 @@ struct fake_knobs {
 	} clock;
 	bool err39, err999, err999all, privileges, no_thread_ids, shuffle, small_buffers;
 	uint32_t refuse, dropped_nth, untimed_nth, broken_nth;
-	uint32_t hang_ms, hang_open_ms, steal_ms, tsc_ms, slow_us;
+	uint32_t only_n, hang_ms, hang_open_ms, steal_ms, tsc_ms, slow_us;
 };
 
 /* Read anew each time: a test sets them between two sessions. */

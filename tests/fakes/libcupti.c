@@ -35,6 +35,7 @@ static uint8_t enabled[FAKE_KIND_CNT];
 static _Atomic uint32_t thread_id_type;
 static size_t dropped;
 static uint64_t record_number, device_record_number, enabled_ns;
+static _Atomic uint32_t registered;
 static _Atomic uint32_t calls; /* into CUPTI, of any kind but by its own records */
 static bool hung;
 
@@ -79,6 +80,7 @@ FAKE_API void fake_cupti_reset(void)
 	record_number = device_record_number = enabled_ns = 0;
 	hung = false;
 	atomic_store(&calls, 0);
+	atomic_store(&registered, 0);
 	atomic_store(&fake_hooks, NULL);
 	pthread_mutex_unlock(&lock);
 }
@@ -456,6 +458,8 @@ FAKE_API int cuptiActivityRegisterCallbacks(requested_t want, completed_t done)
 
 	if (err || knobs.err39)
 		return err ? err : BUSY;
+	if (knobs.only_n && atomic_fetch_add(&registered, 1) >= knobs.only_n)
+		return BUSY;
 	pthread_mutex_lock(&lock);
 	requested = want;
 	completed = done;

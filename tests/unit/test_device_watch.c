@@ -434,6 +434,30 @@ static void where_the_probes_stay_it_goes_on(void **state)
 	assert_int_equal(world.attached, attached);
 }
 
+/* What there is of the first window is none the less there. */
+static void one_that_fails_in_a_later_cycle_has_recorded(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_a_cycle(fixture);
+	round_at(fixture, PHASE_WAIT, 4 * S);
+	say_end(fixture);
+	round_at(fixture, PHASE_WARMUP, 5 * S);
+	say_status(fixture, AGENT_STATUS_NO_CUPTI, AGENT_EFFECT_NOTHING);
+	round_at(fixture, PHASE_WARMUP, 5 * S + 1);
+	assert_said(fixture, DEVICE_WATCHED,
+		    "a later window has nothing of the GPU: the job has no libcupti mapped");
+	assert_false(device_watch_has_failed(fixture->watch, 5 * S + 2));
+	assert_true(fixture->plan.calls_in_reserve);
+	/* It has found it: nothing is amiss with what comes now. */
+	round_at(fixture, PHASE_WAIT, 6 * S);
+	say_end(fixture);
+	round_at(fixture, PHASE_WARMUP, 7 * S);
+	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
+	round_at(fixture, PHASE_WARMUP, 7 * S + 1);
+	assert_said(fixture, DEVICE_WATCHED, "");
+}
+
 static void one_that_cannot_be_asked_is_given_up(void **state)
 {
 	struct fixture *fixture = *state;
@@ -521,6 +545,7 @@ int main(void)
 		TEST(each_warmup_waits_for_it),
 		TEST(one_that_does_not_end_is_not_waited_for_without_end),
 		TEST(where_the_probes_stay_it_goes_on),
+		TEST(one_that_fails_in_a_later_cycle_has_recorded),
 		TEST(one_that_cannot_be_asked_is_given_up),
 		TEST(one_that_cannot_be_used_is_given_up_at_once),
 		TEST(where_calls_cannot_be_probed_there_is_nothing_to_fall_back_on),

@@ -575,6 +575,11 @@ static void remark_on_losses(struct agent_reader *reader)
 	}
 }
 
+void agent_reader_remark(struct agent_reader *reader, const char *text)
+{
+	remark(reader, text);
+}
+
 int agent_reader_summarize(struct agent_reader *reader, struct summary *summary)
 {
 	size_t i;

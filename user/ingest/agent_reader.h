@@ -40,6 +40,9 @@ const struct device_properties *agent_reader_devices(const struct agent_reader *
  */
 void agent_reader_give_up(struct agent_reader *reader);
 
+/* A sentence of somebody else about what is recorded, beside the agent's own. */
+void agent_reader_remark(struct agent_reader *reader, const char *text);
+
 /* Adds losses and remarks to the summary, which are valid while the reader lives. */
 int agent_reader_summarize(struct agent_reader *reader, struct summary *summary);
 
