@@ -58,7 +58,7 @@ def legacy_record_function():
 
 def an_operator_that_throws_as_the_step():
     """--step op: probes the operator itself, and every third of its calls throws."""
-    args = ("--step-us", 1000, "--throw", 60)
+    args = ("--step-us", int(1000 * h.SLOW), "--throw", 60)  # its twenty attempts outlast attaching
     alone = s.unwatched(*args, "--attempts", 20)
     with h.scratch() as d:
         t = s.standin(*args, "--attempts", 20)

@@ -187,6 +187,7 @@ def lied_to(flavour, *lies, code, allowed):
 
 
 def pointers_that_lie():
+    h.need_bulk()
     for flavour in s.FLAVOURS:
         out = lied_to(flavour, "--lies", code=0, allowed={"name_unreadable", "name_truncated", "argument_unreadable"})
         h.check(lost(out).get("name_unreadable"), "no name was unreadable: this test shows nothing")
@@ -194,6 +195,7 @@ def pointers_that_lie():
 
 def memory_that_cannot_be():
     """Sizes beyond any address space are no events: they are counted as what failed validation."""
+    h.need_bulk()
     lied_to("standin", "--lies", "--memory-lies", code=3, allowed={"name_unreadable", "name_truncated", "argument_unreadable", "bad_record"})
 
 
