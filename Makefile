@@ -162,6 +162,7 @@ $(BUILD)/valgrind/tpbpf: tests/support/under_valgrind.c $(BUILD)/user/main.o $(B
 e2e-valgrind: all standin $(BUILD)/valgrind/tpbpf $(BUILD)/tests/check_sites
 	tests/support/valgrind.sh
 	TPBPF_BINARY=$(CURDIR)/$(BUILD)/valgrind/tpbpf TPBPF=$(CURDIR)/tests/support/under_valgrind.sh TPBPF_TEST_MUTATIONS=60 \
+		TPBPF_TEST_SANITIZED=1 TPBPF_TEST_LEAVE_OUT="$$(cat tests/support/left_out_under_valgrind)" \
 		TPBPF_TEST_SLOW=5 TPBPF_TEST_TIMEOUT=3000 tests/e2e/run.sh $(TESTS)
 
 -include tests/e2e/targets/standin/standin.mk

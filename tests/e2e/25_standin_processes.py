@@ -47,9 +47,9 @@ def another_job_takes_no_breakpoint():
         alone = s.unwatched("--step-us", 1000, "--attempts", 2000)
         t = s.standin("--step-us", 10000)
         h.equal(h.libraries_mapped(other.pid), h.libraries_mapped(t.pid), "the library of both")
-        other.open_gate()
         with s.capturing(t, "--wait", 2, "--warmup", 2, "--active", 20) as (run, path):
             run.wait_window()
+            other.open_gate()
             h.check(h.modified_code_bytes(t.pid), "no probe is in the target: this test shows nothing")
             while run.running():
                 h.equal(h.modified_code_bytes(other.pid), [], "bytes changed in the other job")

@@ -217,7 +217,12 @@ def burst():
         h.equal((profile["window"]["state"], profile["window"]["active_attempts"]), ("complete", 1), "window")
         h.equal(run.code, 3 if loss else 0, "exit code with loss %s" % loss)
         if loss:
-            h.equal(bursts + profile["rings"]["lost"]["range_begins"], 1000000, "ranges in the trace, and lost")
+            # the others of the attempt may be among the lost ones
+            begun = {sum(row["begun"].values()) - sum(row["merged"].values()) for row in t.attempts()[1:]}
+            h.equal(len(begun), 1, "numbers of ranges in an attempt")
+            seen = sum(s.without_steps(s.count_rows(profile["regions"])).values())
+            h.equal(seen + profile["rings"]["lost"]["range_begins"], begun.pop(), "ranges in the tables, and lost")
+            h.check(bursts <= 1000000, "more than there were")
             h.check("lost" in (run.out + run.err).lower(), "the loss is not said: %s" % run.out)
         else:
             h.equal(bursts, 1000000, "ranges in the trace")

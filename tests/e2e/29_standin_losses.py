@@ -154,6 +154,7 @@ def check_all(out, raw, t, whole=0):
     return check_whole_attempts(out, raw, truth, whole)
 
 
+@h.bulk
 def a_ring_that_is_too_small():
     """It holds less than an attempt makes, and three times nobody reads it for some."""
     args = ("--operators", 8, "--step-us", 15000, "--attempts", 150)
@@ -177,6 +178,7 @@ def a_ring_that_is_too_small():
         h.check(len(raw.holes) >= 3, "holes: %s" % raw.holes)
 
 
+@h.bulk
 def a_collector_stopped_for_two_seconds():
     """In the window: the attempts after it are whole again."""
     args = ("--operators", 1, "--step-us", 8000, "--attempts", 600)
@@ -200,6 +202,7 @@ def a_collector_stopped_for_two_seconds():
         h.check(len(after) >= 10, "%d whole attempts after the stop" % len(after))
 
 
+@h.bulk
 def what_warmup_learns_from():
     """While it learns, everything is recorded: what is lost then is no loss of the window, and the window begins with room."""
     with h.scratch() as d:
@@ -218,6 +221,7 @@ def what_warmup_learns_from():
         h.check("LOST" not in run.out, "a loss of warmup is said: %s" % run.out)
 
 
+@h.bulk
 def a_burst():
     """More calls in one attempt than any ring takes, as fast as they go: all of them, or those that are lost are counted."""
     with h.scratch() as d:

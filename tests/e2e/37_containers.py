@@ -18,7 +18,8 @@ def captured(d, home, flavour="standin", layers=False, prefix=()):
     h.check(os.path.exists("/proc/%d/root%s/standin" % (t.pid, home)), "the job has no %s" % home)
     h.equal(h.libraries_mapped(t.pid), [home + "/torch/lib/libtorch_cpu.so"], "what the job has mapped")
     c.check_listed(t, ["2.13.0+standin" if flavour == "standin" else "1.13.1+standin", home])
-    run = h.Run("-p", t.pid, "-o", d + "/out", *PLAN, *s.ALL, "--exact", prefix=prefix).wait_attached()
+    calls = (*s.ALL, "--exact") if h.has_bulk() else ()  # one by one, ranges are what there is
+    run = h.Run("-p", t.pid, "-o", d + "/out", *PLAN, *calls, prefix=prefix).wait_attached()
     t.target.open_gate()
     run.wait().exits(0)
     h.check_unmodified(t.pid)
@@ -29,7 +30,8 @@ def captured(d, home, flavour="standin", layers=False, prefix=()):
     h.check_output(out)
     truth = s.active_truth(out, t.target)
     s.check_counts(out, truth)
-    s.check_calls(out, s.Calls(truth, flavour), exact=True)
+    if calls:
+        s.check_calls(out, s.Calls(truth, flavour), exact=True)
     c.check_pids(out, t)
     tids = {e["tid"] for e in out.events}
     h.check(1 in tids and len(tids) >= 4 and tids <= own, "threads in the trace: %s, in the namespace: %s" % (sorted(tids), sorted(own)))
@@ -65,6 +67,7 @@ def layers_of_an_image():
 
 def without_opening_what_is_mapped():
     """By name, in the job's root, not in the host's."""
+    h.need_bulk("a capture without CAP_SYS_ADMIN needs")
     with h.scratch() as d:
         home = d + "/job"
         shutil.copytree(os.path.join(s.built(), "standin-1.13"), home)

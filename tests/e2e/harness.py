@@ -5,7 +5,7 @@ or nothing. A file exits 0 (passed), 1 (failed) or 77 (every case was skipped); 
 a line `note: ...` is shown also where all went well.
     FILE --variants            the variants of the test, one a line (run.sh asks)
     FILE [--variant LABEL] [CASE...]
-    TPBPF_TEST_SANITIZED       set where tpbpf is built with ASan
+    TPBPF_TEST_SANITIZED       set where tpbpf is built with ASan, or runs under valgrind
     TPBPF_TEST_SLOW            how many times as slow as a machine of today this one is (1): all patience is multiplied
     TPBPF_TEST_BUILT           set: all that a test needs is built, and there is no make here
     TPBPF_TEST_LEAVE_OUT       cases that are not run, one a line: FILE/CASE REASON

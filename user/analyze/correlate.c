@@ -13,6 +13,7 @@
 #include "analyze/device_ranges.h"
 #include "analyze/span_index.h"
 #include "analyze/window_gaps.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #define NO_CALL SIZE_MAX
@@ -68,22 +69,6 @@ int correlate_span(struct correlate *correlate, const struct span *span, size_t 
 	return span_index_add(&correlate->spans, span, row);
 }
 
-/* Room for one more element of an array. */
-static int grow(void **array, size_t *capacity, size_t count, size_t element_bytes)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 256;
-	void *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = realloc(*array, wanted * element_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*capacity = wanted;
-	return 0;
-}
-
 int correlate_call(struct correlate *correlate, const struct device_call *call)
 {
 	int err;
@@ -92,8 +77,7 @@ int correlate_call(struct correlate *correlate, const struct device_call *call)
 		correlate->dropped++;
 		return 0;
 	}
-	err = grow((void **)&correlate->calls, &correlate->call_capacity, correlate->call_count,
-		   sizeof(*correlate->calls));
+	err = ARRAY_RESERVE(correlate->calls, correlate->call_capacity, correlate->call_count + 1);
 	if (err)
 		return err;
 	correlate->calls[correlate->call_count++] = (struct kept_call){
@@ -111,8 +95,7 @@ int correlate_work(struct correlate *correlate, const struct device_work *work)
 		correlate->dropped++;
 		return 0;
 	}
-	err = grow((void **)&correlate->work, &correlate->work_capacity, correlate->work_count,
-		   sizeof(*correlate->work));
+	err = ARRAY_RESERVE(correlate->work, correlate->work_capacity, correlate->work_count + 1);
 	if (!err)
 		correlate->work[correlate->work_count++] = *work;
 	return err;
@@ -126,8 +109,8 @@ int correlate_overhead(struct correlate *correlate, const struct device_overhead
 		correlate->dropped++;
 		return 0;
 	}
-	err = grow((void **)&correlate->overheads, &correlate->overhead_capacity,
-		   correlate->overhead_count, sizeof(*correlate->overheads));
+	err = ARRAY_RESERVE(correlate->overheads, correlate->overhead_capacity,
+			    correlate->overhead_count + 1);
 	if (!err)
 		correlate->overheads[correlate->overhead_count++] = *overhead;
 	return err;

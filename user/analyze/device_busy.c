@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define DEVICES_MAX 64 /* of one process; TensorBoard's plugin reads no more either */
 
 struct interval {
@@ -90,16 +92,10 @@ static uint64_t busy_ns(struct busy_times *times, const struct attempt *attempt)
 static int add_row(struct walk *walk, const struct device_busy *row)
 {
 	struct device_summary *device = &walk->summary->device;
+	int err = ARRAY_RESERVE(device->busy, walk->capacity, device->busy_count + 1);
 
-	if (device->busy_count == walk->capacity) {
-		size_t capacity = walk->capacity ? 2 * walk->capacity : 64;
-		struct device_busy *grown = realloc(device->busy, capacity * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		device->busy = grown;
-		walk->capacity = capacity;
-	}
+	if (err)
+		return err;
 	device->busy[device->busy_count++] = *row;
 	return 0;
 }

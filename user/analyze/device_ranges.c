@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/hashmap.h"
 #include "base/text.h"
 
@@ -52,16 +53,10 @@ void device_ranges_free(struct device_ranges *ranges)
 
 static int keep(struct device_ranges *ranges, struct device_range *range)
 {
-	if (ranges->count == ranges->capacity) {
-		size_t capacity = ranges->capacity ? 2 * ranges->capacity : 64;
-		struct device_range **grown =
-			realloc(ranges->ranges, capacity * sizeof(struct device_range *));
+	int err = ARRAY_RESERVE(ranges->ranges, ranges->capacity, ranges->count + 1);
 
-		if (!grown)
-			return -ENOMEM;
-		ranges->ranges = grown;
-		ranges->capacity = capacity;
-	}
+	if (err)
+		return err;
 	ranges->ranges[ranges->count++] = range;
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "analyze/flops.h"
 #include "analyze/shape_groups.h"
+#include "base/array.h"
 #include "base/bound.h"
 #include "base/hashmap.h"
 #include "base/text.h"
@@ -130,15 +131,8 @@ static struct row *row_new(struct op_stats *stats, const struct key *key, uint64
 	void *next = NULL;
 	struct row *row;
 
-	if (stats->count == stats->capacity) {
-		size_t capacity = stats->capacity ? stats->capacity * 2 : 64;
-		struct row **grown = realloc(stats->rows, capacity * sizeof(struct row *));
-
-		if (!grown)
-			return NULL;
-		stats->rows = grown;
-		stats->capacity = capacity;
-	}
+	if (ARRAY_RESERVE(stats->rows, stats->capacity, stats->count + 1))
+		return NULL;
 	row = calloc(1, sizeof(*row));
 	if (!row || hashmap_put(stats->by_key, hash, row, &next)) {
 		free(row);

@@ -1,9 +1,10 @@
 /* span_index.c - see span_index.h. Spans of a thread nest, so one walk in order of time will do. */
 #include "analyze/span_index.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 void span_index_init(struct span_index *index, size_t max)
 {
@@ -18,17 +19,7 @@ void span_index_fini(struct span_index *index)
 
 static int make_room(struct span_index *index)
 {
-	size_t capacity = index->capacity ? 2 * index->capacity : 1024;
-	struct kept_span *grown;
-
-	if (index->count < index->capacity)
-		return 0;
-	grown = realloc(index->spans, capacity * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	index->spans = grown;
-	index->capacity = capacity;
-	return 0;
+	return ARRAY_RESERVE(index->spans, index->capacity, index->count + 1);
 }
 
 int span_index_add(struct span_index *index, const struct span *span, size_t row)

@@ -1,27 +1,22 @@
 /* window_gaps.c - see window_gaps.h. */
 #include "analyze/window_gaps.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/array.h"
 
 static int add(struct window_gaps *gaps, size_t *capacity, struct window_gap gap)
 {
 	struct window_gap *last = gaps->count ? &gaps->gaps[gaps->count - 1] : NULL;
+	int err;
 
 	if (last && last->end_ns == gap.begin_ns) {
 		last->end_ns = gap.end_ns;
 		return 0;
 	}
-	if (!gaps->gaps || gaps->count == *capacity) {
-		size_t grown_capacity = *capacity ? 2 * *capacity : 16;
-		struct window_gap *grown =
-			realloc(gaps->gaps, grown_capacity * sizeof(*gaps->gaps));
-
-		if (!grown)
-			return -ENOMEM;
-		gaps->gaps = grown;
-		*capacity = grown_capacity;
-	}
+	err = ARRAY_RESERVE(gaps->gaps, *capacity, gaps->count + 1);
+	if (err)
+		return err;
 	gaps->gaps[gaps->count++] = gap;
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "attach/insn_decoder.h"
 #include "attach/stack_depth.h"
+#include "base/array.h"
 
 /* What a byte of the function is. Starts of instructions hold their index instead. */
 #define BYTE_UNSEEN UINT32_MAX
@@ -24,7 +25,7 @@ struct builder {
 	const uint8_t *code;
 	uint64_t address;
 	uint32_t size_bytes;
-	uint32_t insn_max;
+	size_t insn_max;
 	uint32_t *index_at; /* by offset */
 	/* offsets that a jump goes to */
 	uint32_t *work;
@@ -71,17 +72,9 @@ static bool is_call(enum flow_class class)
 static struct flow_insn *append(struct builder *builder)
 {
 	struct control_flow *flow = builder->flow;
-	struct flow_insn *grown;
-	uint32_t max;
 
-	if (flow->cnt == builder->insn_max) {
-		max = builder->insn_max ? builder->insn_max * 2 : 256;
-		grown = realloc(flow->insns, max * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		flow->insns = grown;
-		builder->insn_max = max;
-	}
+	if (ARRAY_RESERVE(flow->insns, builder->insn_max, flow->cnt + 1))
+		return NULL;
 	return &flow->insns[flow->cnt++];
 }
 

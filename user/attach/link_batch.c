@@ -1,37 +1,20 @@
 /* link_batch.c - see link_batch.h. */
 #include "attach/link_batch.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "attach/multi_link.h"
 #include "attach/single_link.h"
-
-static int make_room(struct link_batch *batch)
-{
-	size_t capacity = batch->capacity ? batch->capacity * 2 : 8;
-	struct wanted_link *links;
-	unsigned int *groups;
-
-	if (batch->count < batch->capacity)
-		return 0;
-	links = realloc(batch->links, capacity * sizeof(*links));
-	if (!links)
-		return -ENOMEM;
-	batch->links = links;
-	groups = realloc(batch->groups, capacity * sizeof(*groups));
-	if (!groups)
-		return -ENOMEM;
-	batch->groups = groups;
-	batch->capacity = capacity;
-	return 0;
-}
+#include "base/array.h"
 
 int link_batch_add(struct link_batch *batch, unsigned int group, const struct wanted_link *wanted)
 {
-	int err = make_room(batch);
+	size_t capacity = batch->capacity;
+	int err = ARRAY_RESERVE(batch->links, capacity, batch->count + 1);
 
+	if (!err)
+		err = ARRAY_RESERVE(batch->groups, batch->capacity, batch->count + 1);
 	if (err)
 		return err;
 	batch->links[batch->count] = *wanted;

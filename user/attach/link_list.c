@@ -4,30 +4,17 @@
  */
 #include "attach/link_list.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int make_room(struct link_list *list, size_t more)
 {
-	size_t capacity = list->capacity ? list->capacity : 8;
-	unsigned int *groups;
-	int *fds;
+	size_t capacity = list->capacity;
+	int err = ARRAY_RESERVE(list->fds, capacity, list->count + more);
 
-	while (capacity < list->count + more)
-		capacity *= 2;
-	if (capacity == list->capacity)
-		return 0;
-	fds = realloc(list->fds, capacity * sizeof(*fds));
-	if (!fds)
-		return -ENOMEM;
-	list->fds = fds;
-	groups = realloc(list->groups, capacity * sizeof(*groups));
-	if (!groups)
-		return -ENOMEM;
-	list->groups = groups;
-	list->capacity = capacity;
-	return 0;
+	return err ? err : ARRAY_RESERVE(list->groups, list->capacity, list->count + more);
 }
 
 int link_list_make(struct link_list *list, const struct link_maker *maker,

@@ -12,6 +12,7 @@
 
 #include "attach/operator_schema.h"
 #include "attach/operator_signature.h"
+#include "base/array.h"
 
 #define ARROW ") -> "
 #define NAMESPACE "aten::"
@@ -170,20 +171,14 @@ int operator_names_add(struct operator_names *names, const char *mangled)
 static int add_candidate(struct operator_names *names, struct class *class, const char *text,
 			 enum origin origin)
 {
-	struct candidate *grown;
 	uint32_t index = (uint32_t)names->candidate_count;
-	size_t max;
+	int err;
 
 	if (class->candidate_count[origin] == CANDIDATES_MAX)
 		return 0;
-	if (names->candidate_count == names->candidate_max) {
-		max = names->candidate_max ? 2 * names->candidate_max : 8192;
-		grown = realloc(names->candidates, max * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		names->candidates = grown;
-		names->candidate_max = max;
-	}
+	err = ARRAY_RESERVE(names->candidates, names->candidate_max, names->candidate_count + 1);
+	if (err)
+		return err;
 	names->candidates[names->candidate_count++] =
 		(struct candidate){ .text = text, .next = NONE, .origin = origin };
 	if (class->last == NONE)

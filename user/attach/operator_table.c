@@ -11,6 +11,7 @@
 #include "attach/elf_symbols.h"
 #include "attach/operator_names.h"
 #include "attach/operator_signature.h"
+#include "base/array.h"
 
 /*
  * The bounds on what damaged sizes can cost: real operators have up to 4 KB of code each, and 3 MB
@@ -40,9 +41,9 @@ struct builder {
 static int collect(void *context, const struct elf_symbol *symbol)
 {
 	struct builder *builder = context;
-	struct elf_symbol *grown;
 	const char *name;
-	size_t length, max;
+	size_t length;
+	int err;
 
 	if (!operator_signature_class(symbol->name, &name, &length))
 		return 0;
@@ -51,14 +52,9 @@ static int collect(void *context, const struct elf_symbol *symbol)
 		builder->table->dropped++;
 		return 0;
 	}
-	if (builder->symbol_count == builder->symbol_max) {
-		max = builder->symbol_max ? 2 * builder->symbol_max : 8192;
-		grown = realloc(builder->symbols, max * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		builder->symbols = grown;
-		builder->symbol_max = max;
-	}
+	err = ARRAY_RESERVE(builder->symbols, builder->symbol_max, builder->symbol_count + 1);
+	if (err)
+		return err;
 	builder->symbols[builder->symbol_count++] = *symbol;
 	return 0;
 }

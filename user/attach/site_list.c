@@ -1,25 +1,19 @@
 /* site_list.c - see site_list.h. */
 #include "attach/site_list.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "base/array.h"
 
 int site_list_add(struct site_list *list, uint64_t file_offset, uint64_t cookie)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 64;
-		unsigned long *offsets = realloc(list->offsets, capacity * sizeof(*offsets));
-		__u64 *cookies;
+	size_t capacity = list->capacity;
+	int err = ARRAY_RESERVE(list->offsets, capacity, list->count + 1);
 
-		if (!offsets)
-			return -ENOMEM;
-		list->offsets = offsets;
-		cookies = realloc(list->cookies, capacity * sizeof(*cookies));
-		if (!cookies)
-			return -ENOMEM;
-		list->cookies = cookies;
-		list->capacity = capacity;
-	}
+	if (!err)
+		err = ARRAY_RESERVE(list->cookies, list->capacity, list->count + 1);
+	if (err)
+		return err;
 	list->offsets[list->count] = file_offset;
 	list->cookies[list->count++] = cookie;
 	return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/demangle.h"
 #include "base/hashmap.h"
 #include "base/log.h"
@@ -289,22 +290,17 @@ static int on_memset(struct agent_reader *reader, const struct agent_memset *set
 /* Kept until the end. */
 static int on_sync(struct agent_reader *reader, const struct agent_sync *sync)
 {
+	int err;
+
 	if (!has_times(reader, &sync->record, sync->start_ns, sync->end_ns))
 		return 0;
 	if (reader->wait_count == WAITS_MAX) {
 		reader->dropped_waits++;
 		return 0;
 	}
-	if (reader->wait_count == reader->wait_capacity) {
-		size_t capacity = reader->wait_capacity ? 2 * reader->wait_capacity : 256;
-		struct agent_sync *grown =
-			realloc(reader->waits, capacity * sizeof(*reader->waits));
-
-		if (!grown)
-			return -ENOMEM;
-		reader->waits = grown;
-		reader->wait_capacity = capacity;
-	}
+	err = ARRAY_RESERVE(reader->waits, reader->wait_capacity, reader->wait_count + 1);
+	if (err)
+		return err;
 	reader->waits[reader->wait_count++] = *sync;
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define ALL_KINDS ((1U << LOST_KINDS) - 1)
 
 /* What has been told of a ring. */
@@ -58,19 +60,9 @@ void holes_next_epoch(struct holes *holes)
 
 static int make_room(struct holes *holes)
 {
-	size_t capacity = holes->capacity ? 2 * holes->capacity : 16;
-	struct wire_hole *grown;
-
 	if (holes->next == holes->count)
 		holes->next = holes->count = 0;
-	if (holes->count < holes->capacity)
-		return 0;
-	grown = realloc(holes->pending, capacity * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	holes->pending = grown;
-	holes->capacity = capacity;
-	return 0;
+	return ARRAY_RESERVE(holes->pending, holes->capacity, holes->count + 1);
 }
 
 /* Few wait at a time, and nearly always in order. */
