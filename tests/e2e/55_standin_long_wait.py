@@ -21,11 +21,14 @@ def check_active(out, rows):
             h.check(row["step_begin"] <= step.start_ns + step.duration_ns <= row["step_end"], "active attempt %d ends elsewhere" % step.attempt)
 
 
-def captured(*args, plan=PLAN, seconds=120, **kw):
+def captured(*args, plan=PLAN, seconds=120, only_child=None, **kw):
+    """only_child: a range whose only child has its name in each attempt where operators are not seen."""
     t, out, _ = s.watched_in_full(*STEP, *args, plan=plan, options=("-v",), seconds=seconds, **kw)
     rows = h.match_attempts(out, t, 0)
     check_active(out, rows)
     active = [row for row, step in zip(rows, out.steps) if step.phase == "active"]
+    if only_child and not h.has_bulk():
+        active = [{**row, "merged": {only_child: 1}} for row in active]
     s.check_counts(out, active)
     s.check_outcomes(out, rows)
     return out
@@ -74,7 +77,7 @@ def a_scaler_ends_attempts():
 
 def steps_within_steps():
     """An optimizer whose step() calls its parent's: begins alone would count it twice."""
-    out = captured("--nested-step-from", 1)
+    out = captured("--nested-step-from", 1, only_child=s.STEP)
     h.check_plan(out, wait=ATTEMPTS, warmup=2, active=5)
     h.equal(out.window["attempts_told_by_begin"], 0, "attempts told by their begin")
 
