@@ -58,10 +58,10 @@ def legacy_record_function():
 
 def an_operator_that_throws_as_the_step():
     """--step op: probes the operator itself, and every third of its calls throws."""
-    args = ("--step-us", int(1000 * h.SLOW), "--throw", 60)  # its twenty attempts outlast attaching
-    alone = s.unwatched(*args, "--attempts", 20)
+    args = ("--step-us", int(1000 * h.SLOW), "--throw", 60, "--attempts", int(20 * h.SLOW))  # which outlast attaching
+    alone = s.unwatched(*args)
     with h.scratch() as d:
-        t = s.standin(*args, "--attempts", 20)
+        t = s.standin(*args)
         out = h.capture(t, d + "/out", "--step", "op:mm", "--wait", 5, "--warmup", 5, "--active", 200, "--activities", "ranges")
         s.same_result(t.finish(), alone)
         h.check_output(out)
