@@ -133,11 +133,12 @@ int device_stage_span(struct device_stage *stage, const struct span *span, size_
 int device_stage_finish(struct device_stage *stage, struct device_sink *next,
 			struct summary *summary)
 {
+	const struct device_summary *device = &summary->device;
 	int err = stage->agent ? agent_reader_finish(stage->agent) : 0;
 
-	if (stage->agent && stage->has_probed_calls)
+	if (stage->agent && (stage->has_probed_calls || device->watch == DEVICE_UNAVAILABLE))
 		agent_reader_give_up(stage->agent);
-	if (!err && stage->agent && summary->device.watch == DEVICE_WATCHED)
+	if (!err && stage->agent && device->watch == DEVICE_WATCHED)
 		agent_reader_remark(stage->agent, stage->reason);
 	if (!err && stage->agent)
 		err = agent_reader_summarize(stage->agent, summary);

@@ -82,9 +82,10 @@ def aborted_in_active():
 
 def executes(at, plan, state):
     """The new program is not the one that was watched: it goes on alone, with untouched code."""
-    alone = s.unwatched("--step-us", 1000, "--attempts", at + 20)
+    attempts = at + int(20 * h.SLOW)  # it is still there when the capture has ended
+    alone = s.unwatched("--step-us", 1000, "--attempts", attempts)
     with h.scratch() as d:
-        t = s.standin("--step-us", STEP_US, "--attempts", at + 20, "--exec-at", at)
+        t = s.standin("--step-us", STEP_US, "--attempts", attempts, "--exec-at", at)
         with s.capturing(t, *plan) as (run, path):
             run.wait().exits(3)
             out = h.Output(path)
