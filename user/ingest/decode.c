@@ -12,34 +12,7 @@
 #include <string.h>
 
 #include "agent_wire.h"
-
-union record {
-	struct wire_header header;
-	struct wire_attempt attempt;
-	struct wire_range_begin range_begin;
-	struct wire_range_end range_end;
-	struct wire_op op;
-	struct wire_node_begin node;
-	struct wire_guard_end guard;
-	struct wire_function_begin function;
-	struct wire_symbol symbol;
-	struct wire_sequence sequence;
-	struct wire_memory memory;
-	struct wire_shapes shapes;
-	struct wire_operator operator_;
-	struct wire_mode_record mode;
-	struct wire_cost cost;
-	struct wire_session session;
-	struct wire_probe probe;
-	struct wire_thread thread;
-	struct wire_clock clock;
-	struct wire_loss loss;
-	struct wire_stop_record stop;
-	struct wire_probes probes;
-	struct wire_device device;
-	struct wire_rings rings;
-	struct wire_hole hole;
-};
+#include "ingest/any_record.h"
 
 /* A batch is as large as it is, and most captures have none: it gets its own room. */
 #define BATCH_BYTES (sizeof(struct wire_agent) + AGENT_BATCH_BYTES)
@@ -47,14 +20,14 @@ union record {
 struct decoder {
 	struct record_sink sink;
 	struct event_sink *next;
-	union record record;
+	union any_record record;
 	struct wire_agent *agent; /* NULL: none came yet */
 	uint64_t rejected, unknown_kinds;
 };
 
 #define END_STRING(array) ((array)[sizeof(array) - 1] = 0)
 
-static bool check_attempt(union record *record)
+static bool check_attempt(union any_record *record)
 {
 	const struct wire_attempt *attempt = &record->attempt;
 
@@ -62,7 +35,7 @@ static bool check_attempt(union record *record)
 	       attempt->outcome < OUTCOME_CNT && attempt->boundary < BOUNDARY_CNT;
 }
 
-static bool check_range_begin(union record *record)
+static bool check_range_begin(union any_record *record)
 {
 	struct wire_range_begin *begin = &record->range_begin;
 
@@ -72,7 +45,7 @@ static bool check_range_begin(union record *record)
 	return true;
 }
 
-static bool check_session(union record *record)
+static bool check_session(union any_record *record)
 {
 	struct wire_session *session = &record->session;
 
@@ -89,7 +62,7 @@ static bool check_session(union record *record)
 	return session->abi == WIRE_ABI && session->attached < ATTACHED_CNT;
 }
 
-static bool check_probe(union record *record)
+static bool check_probe(union any_record *record)
 {
 	END_STRING(record->probe.point);
 	END_STRING(record->probe.library);
@@ -98,7 +71,7 @@ static bool check_probe(union record *record)
 	return true;
 }
 
-static bool check_thread(union record *record)
+static bool check_thread(union any_record *record)
 {
 	END_STRING(record->thread.name);
 	return true;
@@ -107,24 +80,24 @@ static bool check_thread(union record *record)
 /* Times past this are damage; it keeps sums of them from overflowing. */
 #define TIME_MAX_NS (1ULL << 62)
 
-static bool check_clock(union record *record)
+static bool check_clock(union any_record *record)
 {
 	int64_t offset_ns = record->clock.real_offset_ns;
 
 	return offset_ns < (int64_t)TIME_MAX_NS && offset_ns > -(int64_t)TIME_MAX_NS;
 }
 
-static bool check_stop(union record *record)
+static bool check_stop(union any_record *record)
 {
 	return record->stop.reason > STOP_NONE && record->stop.reason < STOP_CNT;
 }
 
-static bool check_function(union record *record)
+static bool check_function(union any_record *record)
 {
 	return record->header.subject < FUNCTION_CNT;
 }
 
-static bool check_symbol(union record *record)
+static bool check_symbol(union any_record *record)
 {
 	struct wire_symbol *symbol = &record->symbol;
 
@@ -134,7 +107,7 @@ static bool check_symbol(union record *record)
 	return true;
 }
 
-static bool check_sequence(union record *record)
+static bool check_sequence(union any_record *record)
 {
 	return record->header.subject < SEQUENCE_CNT;
 }
@@ -142,7 +115,7 @@ static bool check_sequence(union record *record)
 /* More than an address space holds is damage, except where it was asked for in vain. */
 #define BLOCK_MAX_BYTES (1LL << 48)
 
-static bool check_memory(union record *record)
+static bool check_memory(union any_record *record)
 {
 	int64_t size_bytes = record->memory.size_bytes;
 
@@ -151,7 +124,7 @@ static bool check_memory(union record *record)
 		(size_bytes <= BLOCK_MAX_BYTES && size_bytes >= -BLOCK_MAX_BYTES));
 }
 
-static bool check_shapes(union record *record)
+static bool check_shapes(union any_record *record)
 {
 	const struct wire_shapes *shapes = &record->shapes;
 	size_t i;
@@ -167,7 +140,7 @@ static bool check_shapes(union record *record)
 	return true;
 }
 
-static bool check_operator(union record *record)
+static bool check_operator(union any_record *record)
 {
 	struct wire_operator *operator_ = &record->operator_;
 
@@ -177,7 +150,7 @@ static bool check_operator(union record *record)
 	       operator_->exit_site <= COST_KINDS && operator_->domain < CALL_DOMAIN_CNT;
 }
 
-static bool check_mode(union record *record)
+static bool check_mode(union any_record *record)
 {
 	const struct wire_mode_record *mode = &record->mode;
 
@@ -189,7 +162,7 @@ static bool check_mode(union record *record)
 /* Of one hit; so bounded, the sum of more hits than a capture can hold does not overflow. */
 #define HIT_MAX_NS 1000000000ULL
 
-static bool check_cost(union record *record)
+static bool check_cost(union any_record *record)
 {
 	const struct wire_cost *cost = &record->cost;
 	size_t i;
@@ -202,13 +175,13 @@ static bool check_cost(union record *record)
 	       cost->attempt_ns <= TIME_MAX_NS;
 }
 
-static bool check_device(union record *record)
+static bool check_device(union any_record *record)
 {
 	END_STRING(record->device.reason);
 	return record->device.watch < DEVICE_WATCH_CNT;
 }
 
-static bool check_hole(union record *record)
+static bool check_hole(union any_record *record)
 {
 	const struct wire_hole *hole = &record->hole;
 
@@ -219,8 +192,8 @@ static bool check_hole(union record *record)
 #define ENDS_INSIDE(type, member) offsetof(struct type, member), sizeof(struct type)
 
 static const struct kind {
-	uint32_t size_min_bytes, size_bytes; /* as this version knows it */
-	bool (*check)(union record *record); /* NULL: the size is all */
+	uint32_t size_min_bytes, size_bytes;	 /* as this version knows it */
+	bool (*check)(union any_record *record); /* NULL: the size is all */
 } kinds[] = {
 	[WIRE_ATTEMPT] = { ALL_OF(wire_attempt), check_attempt },
 	[WIRE_RANGE_BEGIN] = { ENDS_INSIDE(wire_range_begin, name), check_range_begin },
@@ -296,7 +269,7 @@ static int on_agent(struct decoder *decoder, const struct wire_header *header, c
 static int on_record(struct record_sink *sink, const void *bytes, size_t size_bytes)
 {
 	struct decoder *decoder = container_of(sink, struct decoder, sink);
-	union record *record = &decoder->record;
+	union any_record *record = &decoder->record;
 	const struct kind *kind;
 	struct wire_header header;
 	size_t copied;
