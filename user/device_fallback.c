@@ -14,6 +14,8 @@ static int give_up(const struct device_fallback *fallback, uint64_t now_ns)
 	int err;
 
 	device_watch_give_up(fallback->watch);
+	if (!has_reserve(fallback))
+		return 0;
 	log_info("the agent in the job cannot report what the GPU does: the calls that ask for it "
 		 "are probed instead");
 	err = probe_plan_take_reserve(fallback->plan, now_ns, fallback->sink);
@@ -27,7 +29,10 @@ int device_fallback_follow(const struct device_fallback *fallback, uint32_t phas
 
 	/* Where the probes stay, the agent goes on as well. */
 	device_watch_follow(fallback->watch, is_staying ? PHASE_ACTIVE : phase, now_ns);
-	if (has_reserve(fallback) && device_watch_has_failed(fallback->watch, now_ns))
+	/* With nothing to fall back on it has until the window begins: it would report a part of
+	   it, as if that were all. */
+	if ((has_reserve(fallback) || phase == PHASE_ACTIVE) &&
+	    device_watch_has_failed(fallback->watch, now_ns))
 		err = give_up(fallback, now_ns);
 	window_probes_hold(fallback->window, !device_watch_is_ready(fallback->watch, now_ns));
 	return err;

@@ -501,6 +501,26 @@ static void where_calls_cannot_be_probed_there_is_nothing_to_fall_back_on(void *
 	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
 	round_at(fixture, PHASE_WARMUP, 2 * S + 2);
 	assert_said(fixture, DEVICE_WATCHED, "");
+	round_at(fixture, PHASE_ACTIVE, 2 * S + 3);
+	assert_true(anything_attached());
+}
+
+/* A part of the window would be shown as if it were all. */
+static void in_the_window_it_is_too_late_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->plan.activities = ACTIVITY_RANGES | ACTIVITY_CUDA_CALLS_UNSUPPORTED;
+	begin(fixture);
+	round_at(fixture, PHASE_WARMUP, 2 * S + ANSWER_NS);
+	assert_true(anything_attached());
+	assert_false(world.is_held);
+	round_at(fixture, PHASE_ACTIVE, 3 * S + ANSWER_NS);
+	assert_false(anything_attached());
+	say_session(fixture, 1U << AGENT_ACTIVITY_KERNEL);
+	round_at(fixture, PHASE_ACTIVE, 4 * S + ANSWER_NS);
+	assert_int_equal(world.replanned, 0);
+	assert_said(fixture, DEVICE_UNAVAILABLE, "did not answer");
 }
 
 static void without_an_agent_nothing_is_waited_for(void **state)
@@ -549,6 +569,7 @@ int main(void)
 		TEST(one_that_cannot_be_asked_is_given_up),
 		TEST(one_that_cannot_be_used_is_given_up_at_once),
 		TEST(where_calls_cannot_be_probed_there_is_nothing_to_fall_back_on),
+		TEST(in_the_window_it_is_too_late_for_it),
 		TEST(without_an_agent_nothing_is_waited_for),
 		TEST(switched_off_nothing_is_asked_or_waited_for),
 	};
