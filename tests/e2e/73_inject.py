@@ -17,7 +17,7 @@ import gpu_support as g
 import harness as h
 
 TIMES = 200
-HELD_MS = 5 * h.SLOW  # at most, of one thread
+HELD_MS = 5 * h.SLOW if h.SLOW < 10 else float("inf")  # at most, of one thread; an emulated processor tells nothing of it
 WAITS = os.path.join(h.BUILD, "inject", "waits")
 MANY = os.path.join(h.BUILD, "inject", "inject_many")
 CREW = ("--threads", 2)  # they wait between their rounds, as PyTorch's own do
@@ -205,7 +205,8 @@ def refused(job, *words):
         run.wait(120).exits(0)
         out = h.Output(d + "/out")
         h.check_output(out)
-        h.equal((gpu(out)["state"], bool(out.cuda_calls), out.on_device), ("degraded", True, []), "gpu")
+        want = ("degraded", True) if h.has_bulk() else ("off", False)  # the calls are probed instead, where that can be
+        h.equal((gpu(out)["state"], bool(out.cuda_calls), out.on_device), (*want, []), "gpu")
         for word in words:
             h.check(word in run.err and word in gpu(out)["reason"] and word in run.out, "nobody says %r: %s; %s" % (word, run.err, gpu(out)))
         h.equal(mappings(job.target.pid), before, "mappings")
