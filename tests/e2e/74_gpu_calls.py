@@ -24,6 +24,7 @@ def job(*args, **kw):
 
 
 def watched(*args, options=(), code=0, **kw):
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job(*args, **kw)
         out = j.capture(d + "/out", "--max-overhead", 10000, *options)
@@ -78,6 +79,7 @@ def without_operators():
 
 def close_to_what_they_took():
     """The tables' times are less what the probes cost inside a call, and no less: most of what a stepped end costs comes behind it."""
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job()
         out = j.capture(d + "/out", "--max-overhead", 10000, "--active", 30)
@@ -94,6 +96,7 @@ def close_to_what_they_took():
 
 
 def result_is_unchanged():
+    h.need_bulk("probing calls of CUDA takes")
     alone = s.unwatched("--step-us", 3000, "--attempts", 60)
     with h.scratch() as d:
         j = job("--attempts", 60, step_us=30000)
@@ -104,6 +107,7 @@ def result_is_unchanged():
 
 
 def replayed():
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job()
         first = j.capture(d + "/out", "--keep-raw")
@@ -216,6 +220,7 @@ def left_out_one_by_one():
 
 def given_up_for_the_bound():
     """What they cost is held against --max-overhead as what operators cost is; calls and what is said of them agree."""
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job(step_us=500)
         out = j.capture(d + "/out", "--max-overhead", "1%")
@@ -232,6 +237,7 @@ def given_up_for_the_bound():
 
 
 def traces(d):
+    h.need_bulk("probing calls of CUDA takes")
     j = job()
     out = j.capture(d + "/out", "--max-overhead", 10000)
     j.stop()
