@@ -117,7 +117,7 @@ def what_is_kept_is_counted_in_full(python):
         want = truth.truth(python, SMALL, d)
         out, _ = truth.capture(python, SMALL, d, bound=("--max-overhead", "40%"), window=("--wait", 20, "--warmup", 20, "--active", truth.ACTIVE))
         ours = truth.our_raw_counts(out)
-        off = {m["name"] for m in out.profile["timing"]["modes"] if m["mode"] == "off"}
+        off = {m[key] for m in out.profile["timing"]["modes"] if m["mode"] == "off" for key in ("name", "inner_row")}
         nodes_off = "autograd nodes" in off
         is_node = lambda n: n.startswith(truth.OUTER) or truth.OUTER + n in want.raw_counts
         kept = {n: c for n, c in want.raw_counts.items() if n not in off and not (nodes_off and is_node(n))}

@@ -409,8 +409,8 @@ static void activities_are_told_as_they_were_asked_for(void **state)
 static void modes_and_predictions_are_told(void **state)
 {
 	static const char *const mode_keys[] = {
-		"name",	       "overload",	    "mode",	     "warmup_hits",
-		"duration_ns", "predicted_cost_ns", "exact_cost_ns",
+		"name",	       "overload",    "inner_row",	   "mode",
+		"warmup_hits", "duration_ns", "predicted_cost_ns", "exact_cost_ns",
 	};
 	struct fixture *fixture = *state;
 	struct summary *summary = &fixture->capture.summary;
@@ -422,6 +422,7 @@ static void modes_and_predictions_are_told(void **state)
 	summary->cost.hit_ns[6] = 9800; /* PROBE_SITE_STEPPED */
 	capture_add_mode(&fixture->capture, 7, "aten::t", MODE_BEGIN_ONLY);
 	capture_add_mode(&fixture->capture, MODE_SUBJECT_NODES, "autograd nodes", MODE_EXACT);
+	capture_add_mode(&fixture->capture, 8, "aten::detach", MODE_OFF);
 	write_profile(fixture);
 	assert_number(fixture, "plan.max_overhead", 0.1);
 	assert_number(fixture, "timing.predicted_ratio", 1.08);
@@ -430,7 +431,7 @@ static void modes_and_predictions_are_told(void **state)
 	assert_number(fixture, "timing.site_cost_ns.stepped", 9800);
 	assert_true(cJSON_IsNull(get(fixture, "timing.site_cost_ns.jcc")));
 	modes = get(fixture, "timing.modes");
-	assert_int_equal(cJSON_GetArraySize(modes), 2);
+	assert_int_equal(cJSON_GetArraySize(modes), 3);
 	row = cJSON_GetArrayItem(modes, 0);
 	for (i = 0; i < COUNT_OF(mode_keys); i++)
 		assert_row(i, cJSON_HasObjectItem(row, mode_keys[i]));
@@ -441,6 +442,9 @@ static void modes_and_predictions_are_told(void **state)
 	row = cJSON_GetArrayItem(modes, 1);
 	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "mode")), "exact");
 	assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "overload")));
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(row, "inner_row")));
+	row = cJSON_GetArrayItem(modes, 2);
+	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "inner_row")), "detach");
 }
 
 /* Before the modes are decided the costs of the sites may be known. */

@@ -17,6 +17,7 @@
 #include "analyze/call_modes.h"
 #include "analyze/losses.h"
 #include "analyze/open_spans.h"
+#include "model/inner_row.h"
 
 /* A node's guard is destroyed by its caller: from the place that it was called at, about. */
 #define NODE_SP_SLACK 64
@@ -113,15 +114,9 @@ static void set_mode(struct calls *calls, struct open_span *call, struct call_mo
 	calls->parts.spans->open_calls += call->is_shown && !call->is_begin_only;
 }
 
-/* "detach" for "aten::detach": it holds a RECORD_FUNCTION of that name. NULL: no such operator. */
 static const char *guarded_name(const struct open_span *call)
 {
-	const char *name = call->span.name;
-
-	if (call->span.kind != SPAN_OPERATOR ||
-	    (strcmp(name, "aten::detach") != 0 && strcmp(name, "aten::detach_") != 0))
-		return NULL;
-	return name + strlen("aten::");
+	return call->span.kind == SPAN_OPERATOR ? inner_row_of(call->span.name) : NULL;
 }
 
 static int imply_guard(struct calls *calls, struct open_span *call)

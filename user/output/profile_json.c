@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "model/inner_row.h"
 #include "output/activity_state.h"
 #include "output/device_state.h"
 #include "output/lost_kinds.h"
@@ -228,6 +229,7 @@ static void put_modes(struct json *json, const struct summary *summary)
 		json_object_begin(json, NULL);
 		json_string(json, "name", row->name);
 		json_string(json, "overload", row->overload);
+		json_string(json, "inner_row", row->name ? inner_row_of(row->name) : NULL);
 		json_string(json, "mode", row->mode < MODE_CNT ? modes[row->mode] : NULL);
 		json_uint(json, "warmup_hits", row->hits);
 		json_uint(json, "duration_ns", row->duration_ns);
