@@ -47,6 +47,7 @@ def with_every_end_probed():
 
 def launches_by_the_driver():
     """As Triton's: rows of the driver. A launch of the runtime's that ends in the driver's function is one row."""
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job(env={"STANDIN_GPU_DRIVER": "1"})
         out = j.capture(d + "/out", "--max-overhead", 10000)
@@ -68,6 +69,7 @@ def operators_of_many_threads():
 
 def without_operators():
     """Calls alone: no operator to tie them to."""
+    h.need_bulk("probing calls of CUDA takes")
     with h.scratch() as d:
         j = job()
         out = j.capture(d + "/out", "--activities", "ranges")
