@@ -53,7 +53,8 @@ void device_ranges_free(struct device_ranges *ranges)
 
 static int keep(struct device_ranges *ranges, struct device_range *range)
 {
-	int err = ARRAY_RESERVE(ranges->ranges, ranges->capacity, ranges->count + 1);
+	int err = array_reserve(&ranges->ranges, &ranges->capacity, ranges->count + 1,
+				sizeof(struct device_range *));
 
 	if (err)
 		return err;

@@ -131,7 +131,7 @@ static struct row *row_new(struct op_stats *stats, const struct key *key, uint64
 	void *next = NULL;
 	struct row *row;
 
-	if (ARRAY_RESERVE(stats->rows, stats->capacity, stats->count + 1))
+	if (array_reserve(&stats->rows, &stats->capacity, stats->count + 1, sizeof(struct row *)))
 		return NULL;
 	row = calloc(1, sizeof(*row));
 	if (!row || hashmap_put(stats->by_key, hash, row, &next)) {

@@ -14,7 +14,7 @@ static int add(struct window_gaps *gaps, size_t *capacity, struct window_gap gap
 		last->end_ns = gap.end_ns;
 		return 0;
 	}
-	err = ARRAY_RESERVE(gaps->gaps, *capacity, gaps->count + 1);
+	err = array_reserve(&gaps->gaps, capacity, gaps->count + 1, sizeof(*gaps->gaps));
 	if (err)
 		return err;
 	gaps->gaps[gaps->count++] = gap;
