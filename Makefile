@@ -155,9 +155,9 @@ e2e-san: all standin $(BUILD)/tests/check_sites
 
 # The program with the few answers that it cannot find itself under valgrind. A finding ends it with 99.
 VALGRIND_WRAPPED = kernel_check_filter site_cost_measure
-$(BUILD)/valgrind/tpbpf: tests/support/under_valgrind.c $(BUILD)/user/main.o $(BUILD)/core.a
+$(BUILD)/valgrind/tpbpf: tests/support/under_valgrind.c $(BUILD)/user/main.o $(BUILD)/core.a $(BUILD)/libtpbpf-agent.so
 	$(say) LINK $@
-	$(Q)mkdir -p $(@D) && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(LDFLAGS) $(VALGRIND_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
+	$(Q)mkdir -p $(@D) && cp $(BUILD)/libtpbpf-agent.so $(@D)/ && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(LDFLAGS) $(VALGRIND_WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter-out %.so,$^) $(LIBS)
 
 e2e-valgrind: all standin $(BUILD)/valgrind/tpbpf $(BUILD)/tests/check_sites
 	tests/support/valgrind.sh

@@ -276,7 +276,7 @@ def killed_it_goes_dormant():
 
 
 def two_sessions():
-    job = Job("--threads", 2, "--steps", 2000, "--pause-us", 1000)
+    job = Job("--threads", 2, "--steps", int(2000 * h.SLOW), "--pause-us", 1000)
     job.open_gate()
     numbers = set()
     for _ in range(3):

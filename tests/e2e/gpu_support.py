@@ -26,7 +26,9 @@ def fakes():
 
 
 def agent():
-    return os.path.join(h.BUILD, "libtpbpf-agent.so")
+    """The one that tpbpf takes: beside it, if there is one."""
+    beside = os.path.join(os.path.dirname(os.environ.get("TPBPF_BINARY", h.TPBPF)), "libtpbpf-agent.so")
+    return beside if os.path.exists(beside) else os.path.join(h.BUILD, "libtpbpf-agent.so")
 
 
 class Job:
