@@ -157,7 +157,8 @@ e2e-san: all standin $(BUILD)/tests/check_sites
 VALGRIND_WRAPPED = kernel_check_filter site_cost_measure
 $(BUILD)/valgrind/tpbpf: tests/support/under_valgrind.c $(BUILD)/user/main.o $(BUILD)/core.a $(BUILD)/libtpbpf-agent.so
 	$(say) LINK $@
-	$(Q)mkdir -p $(@D) && cp $(BUILD)/libtpbpf-agent.so $(@D)/ && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(LDFLAGS) $(VALGRIND_WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter-out %.so,$^) $(LIBS)
+	$(Q)mkdir -p $(@D) && cp $(BUILD)/libtpbpf-agent.so $(@D)/ && $(CC) $(CFLAGS) $(CORE_CFLAGS) $(DEPFLAGS) -MF $@.d $(LDFLAGS) \
+		$(VALGRIND_WRAPPED:%=-Wl,--wrap=%) -o $@ $(filter %.c %.o %.a,$^) $(LIBS)
 
 e2e-valgrind: all standin $(BUILD)/valgrind/tpbpf $(BUILD)/tests/check_sites
 	tests/support/valgrind.sh

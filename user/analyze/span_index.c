@@ -17,11 +17,6 @@ void span_index_fini(struct span_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
-static int make_room(struct span_index *index)
-{
-	return ARRAY_RESERVE(index->spans, index->capacity, index->count + 1);
-}
-
 int span_index_add(struct span_index *index, const struct span *span, size_t row)
 {
 	int err;
@@ -32,7 +27,7 @@ int span_index_add(struct span_index *index, const struct span *span, size_t row
 		index->dropped++;
 		return 0;
 	}
-	err = make_room(index);
+	err = ARRAY_RESERVE(index->spans, index->capacity, index->count + 1);
 	if (err)
 		return err;
 	index->spans[index->count++] = (struct kept_span){
