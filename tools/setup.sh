@@ -77,6 +77,10 @@ any_python_has_venv() {
 	return 1
 }
 
+# Debian 12 has QEMU 7.2, whose emulated processors must take turns (tests/matrix/README.md).
+wants_new_qemu() { [ "$id" = debian ] && [ "$codename" = bookworm ]; }
+qemu_is_new() { qemu-system-x86_64 --version 2>/dev/null | grep -q '^QEMU emulator version [1-9][0-9]\.'; }
+
 has_libfuzzer() { "$root/tests/fuzz/run.sh" runtime clang >/dev/null 2>&1; }
 
 missing_packages() {
@@ -103,6 +107,9 @@ missing_packages() {
 			have "${pair%%:*}" || printf '%s\n' "${pair##*:}"
 		done
 		installed busybox-static || printf 'busybox-static\n'
+		if wants_new_qemu && ! qemu_is_new; then
+			printf 'qemu-system-x86\n'
+		fi
 	fi
 	if [ -n "$distro_torch" ]; then
 		installed python3-torch || printf 'python3-torch\n'
@@ -130,10 +137,10 @@ use_backports() {
 			printf '%s\n' "$source" >/etc/apt/sources.list.d/tpbpf-backports.sources
 		else
 			source=$(apt_source_line "$codename" "$codename-backports")
-			[ -n "$source" ] || die "no apt source of $codename found to derive $codename-backports from (libbpf 1.3 is needed)"
+			[ -n "$source" ] || die "no apt source of $codename found to derive $codename-backports from (libbpf 1.3 or QEMU 10 is needed)"
 			printf '%s\n' "$source" >/etc/apt/sources.list.d/tpbpf-backports.list
 		fi
-		say "added $codename-backports to the apt sources ($(ls /etc/apt/sources.list.d/tpbpf-backports.*)): it has libbpf 1.3 or later"
+		say "added $codename-backports to the apt sources ($(ls /etc/apt/sources.list.d/tpbpf-backports.*)): it has libbpf 1.3 or later and QEMU 10"
 		apt_get update >/dev/null || die "apt-get update failed after adding $codename-backports"
 	fi
 	from_backports=1
@@ -150,6 +157,7 @@ install_packages() {
 	apt_get update >/dev/null || die "apt-get update failed: is the network there?"
 	case " $missing " in
 	*' libbpf-dev '* | *' bpftool '*) use_backports ;;
+	*' qemu-system-x86 '*) ! wants_new_qemu || use_backports ;;
 	esac
 	for package in $missing; do
 		case $package in
@@ -158,6 +166,13 @@ install_packages() {
 				new="$new $package/$codename-backports"
 			elif [ "$package" = bpftool ] && [ "$id" = ubuntu ]; then
 				plain="$plain linux-tools-common linux-tools-generic"
+			else
+				plain="$plain $package"
+			fi
+			;;
+		qemu-system-x86)
+			if [ -n "$from_backports" ]; then
+				new="$new $package/$codename-backports"
 			else
 				plain="$plain $package"
 			fi
