@@ -493,6 +493,7 @@ static __always_inline bool is_irrelevant(struct pt_regs *ctx, __u32 kind)
 	case PROBE_MEMORY_OUT:
 	case PROBE_DEVICE_MEMORY:
 	case PROBE_DEVICE_OUT:
+	case PROBE_PYTHON_CALL:
 		return !calls_are_wanted();
 	default:
 		return false;

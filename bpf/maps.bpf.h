@@ -35,6 +35,8 @@
 #define SYMBOLS_MAX 65536
 #define THREADS_MAX 16384
 #define RANGES_MAX 65536
+#define CODES_MAX 16384
+#define MODULES_OPEN_MAX 32 /* one in the other; a power of two */
 
 /*
  * What a thread is in the middle of. An entry lives only from a name to the range that takes it, or
@@ -96,6 +98,36 @@ struct {
 	__type(key, __u32);
 	__type(value, struct ring_loss);
 } ring_losses SEC(".maps");
+
+/* A call of a module that is open. */
+struct module_frame {
+	__u64 frame, code, object;
+};
+
+struct module_stack {
+	__u64 thread; /* PyThreadState */
+	__u32 depth;
+	__u32 reserved;
+	struct module_frame frames[MODULES_OPEN_MAX];
+};
+
+/* Threads inside of a module, by thread id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, THREADS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct module_stack);
+} module_stacks SEC(".maps");
+
+/* Of the code of Python that C has called: CODE_*. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CODES_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, __u8);
+} python_codes SEC(".maps");
 
 struct told_symbol {
 	__u64 told_ns; /* the time of the record that tells the name */
@@ -172,6 +204,8 @@ __u64 last_object;  /* the range of the last attempt that has begun; 0: none */
 __u32 last_is_gone; /* another range has begun at its address since */
 __u32 plain_begins; /* attempts in a row that were told from nested ones by their begin */
 
+__u64 python_calls; /* that C made in warmup */
+
 __u32 open_range_count; /* entries of open_ranges; mostly there are none, and looking is not free */
 
 /* Behind all that each hit looks at, which so shares a few cache lines. */
@@ -179,5 +213,6 @@ struct attempt_slot attempts[ATTEMPT_SLOTS];
 
 /* A value to start a map entry from: the stack is too small for it. */
 static const struct thread_state no_thread_state;
+static const struct module_stack no_module_stack;
 
 #endif /* MAPS_BPF_H */

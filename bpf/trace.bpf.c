@@ -8,6 +8,7 @@
 #include "filter.bpf.h"
 #include "calls.bpf.h"
 #include "capture.bpf.h"
+#include "modules.bpf.h"
 #include "shapes.bpf.h"
 
 /* Operators, nodes, memory: what comes most often first. */
@@ -40,6 +41,10 @@ static __always_inline bool on_call_probe(struct pt_regs *ctx, __u64 cookie, __u
 		return true;
 	case PROBE_SEQUENCE:
 		on_sequence(ctx, tid, now_ns);
+		return true;
+	case PROBE_PYTHON_CALL:
+		if (config.watches_modules)
+			on_python_call(ctx, tid, now_ns);
 		return true;
 	default:
 		return on_memory(ctx, tid, now_ns, kind);
@@ -110,7 +115,11 @@ static __always_inline int dispatch(struct pt_regs *ctx)
 	if (!*(volatile __u32 *)&armed || *(volatile __u32 *)&stopped || is_irrelevant(ctx, kind))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	if (!filter_thread(&tid) || on_call_probe(ctx, cookie, tid, now_ns))
+	if (!filter_thread(&tid))
+		return 0;
+	if (may_end_modules(kind))
+		modules_look(tid, now_ns);
+	if (on_call_probe(ctx, cookie, tid, now_ns))
 		return 0;
 	on_range_probe(ctx, kind, tid, now_ns);
 	on_attempt_probe(ctx, kind, tid, now_ns);

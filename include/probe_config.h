@@ -41,7 +41,8 @@ enum probe_kind {
 		29, /* arg0 = address, arg1 = bytes, arg2, arg3 = totals, arg4 = device */
 	PROBE_DEVICE_OUT = 30,	/* arg0 = bytes, arg1, arg2 = totals, arg3 = device */
 	PROBE_REGION_EXIT = 31, /* arg0 = RecordFunction * of a compiled region */
-	PROBE_KIND_CNT = 32,
+	PROBE_PYTHON_CALL = 32, /* arg0 = PyThreadState *, arg1 = _PyInterpreterFrame * */
+	PROBE_KIND_CNT = 33,
 };
 
 /* Where attempts come from. */
@@ -90,6 +91,13 @@ struct probe_config {
 	__s32 sequence_displacement;
 	__s32 thread_number_distance;
 	__u32 task_fsbase; /* offset in struct task_struct; 0: not known, or the above is not */
+	/* CPython's layout, see python_layout.h. */
+	__u32 watches_modules; /* 0: calls of modules are not recorded, the rest means nothing */
+	__u32 frame_code;      /* in _PyInterpreterFrame: PyCodeObject * */
+	__u32 frame_locals;    /* the first argument */
+	__u32 thread_chunk;    /* in PyThreadState: datastack_chunk, datastack_top */
+	__u32 code_file;       /* in PyCodeObject: co_filename, co_name */
+	__u32 text_characters; /* behind a PyASCIIObject */
 	__u32 reserved2;
 };
 
@@ -187,7 +195,7 @@ struct operator_places {
 _Static_assert(sizeof(struct ring_hole) == 40, "ring_hole");
 _Static_assert(sizeof(struct ring_loss) == 24 * LOST_KINDS + 16 + 40 * RING_HOLES, "ring_loss");
 _Static_assert(sizeof(struct operator_places) == 4 + 4 * SHAPES_ARGUMENTS_MAX, "operator_places");
-_Static_assert(sizeof(struct probe_config) == 176, "probe_config");
+_Static_assert(sizeof(struct probe_config) == 200, "probe_config");
 _Static_assert(sizeof(struct attempt_slot) == 32, "attempt_slot");
 
 #endif /* PROBE_CONFIG_H */

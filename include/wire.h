@@ -33,6 +33,7 @@ enum wire_kind {
 	WIRE_MEMORY = 12,
 	WIRE_SHAPES = 13,
 	WIRE_AGENT = 14,
+	WIRE_MODULE = 15,
 
 	WIRE_USER_FIRST = 64,
 	WIRE_SESSION = 64,
@@ -177,6 +178,25 @@ struct wire_symbol {
 	char name[WIRE_NAME_BYTES]; /* header.size may end inside */
 };
 
+enum wire_module_kind {
+	MODULE_BEGIN = 0, /* a call of one */
+	MODULE_END = 1,	  /* calls are over, found at this time */
+	MODULE_CNT = 2,
+};
+
+/*
+ * Calls of nn.Module in Python. header.subject: enum wire_module_kind. Calls of a thread lie one in
+ * the other; depth says how many are still open, of a beginning before it: all further ones are
+ * over.
+ */
+struct wire_module {
+	struct wire_header header;
+	__u64 object; /* address of the module; of a beginning alone, as type is */
+	__u64 type;   /* of its Python class, see wire_symbol */
+	__u32 depth;
+	__u32 reserved;
+};
+
 enum wire_sequence_kind {
 	SEQUENCE_TAKEN = 2, /* the running forward call makes a node; 0 and 1 are no longer made */
 	SEQUENCE_CNT = 3,
@@ -266,7 +286,8 @@ enum wire_loss_cause {
 	LOSS_DEVICE_DROPPED = 16,     /* device records dropped in the job, by CUPTI or the agent */
 	LOSS_DEVICE_BATCH = 17,	      /* batches of device records that did not arrive whole */
 	LOSS_DEVICE_ENDED_EARLY = 18, /* devices were watched for a part of the window alone */
-	LOSS_CAUSE_CNT = 19,
+	LOSS_MODULE_DEPTH = 19,	      /* calls of modules too far inside others to be told */
+	LOSS_CAUSE_CNT = 20,
 };
 
 struct wire_loss {
@@ -306,7 +327,8 @@ struct wire_hole {
 #define ACTIVITY_AUTOGRAD 4U
 #define ACTIVITY_MEMORY 8U
 #define ACTIVITY_SHAPES 16U
-#define ACTIVITY_CUDA_CALLS 32U			    /* by probes: where no agent reports them */
+#define ACTIVITY_CUDA_CALLS 32U /* by probes: where no agent reports them */
+#define ACTIVITY_MODULES 64U
 #define ACTIVITY_UNSUPPORTED 0x80000000U	    /* what this kernel cannot do was left out */
 #define ACTIVITY_CUDA_CALLS_UNSUPPORTED 0x40000000U /* and those of CUDA */
 
@@ -446,7 +468,8 @@ enum wire_mode {
 #define MODE_SUBJECT_SEQUENCES 0xffffff01U /* forward sequence numbers */
 #define MODE_SUBJECT_MEMORY 0xffffff02U
 #define MODE_SUBJECT_RANGES 0xffffff03U
-#define MODE_SUBJECT_BOXED 0xffffff04U /* torch.ops calls */
+#define MODE_SUBJECT_BOXED 0xffffff04U	 /* torch.ops calls */
+#define MODE_SUBJECT_MODULES 0xffffff05U /* calls that C makes of Python */
 
 /* header.subject: the operator's index, or one of the above. */
 struct wire_mode_record {
@@ -507,6 +530,7 @@ _Static_assert(sizeof(struct wire_guard_end) == 40, "wire_guard_end");
 _Static_assert(sizeof(struct wire_function_begin) == 40, "wire_function_begin");
 _Static_assert(sizeof(struct wire_symbol) == 40 + WIRE_NAME_BYTES, "wire_symbol");
 _Static_assert(sizeof(struct wire_sequence) == 48, "wire_sequence");
+_Static_assert(sizeof(struct wire_module) == 48, "wire_module");
 _Static_assert(sizeof(struct wire_memory) == 72, "wire_memory");
 _Static_assert(sizeof(struct wire_argument) == 136, "wire_argument");
 _Static_assert(sizeof(struct wire_shapes) == 32 + 136 * SHAPES_ARGUMENTS_MAX, "wire_shapes");
@@ -520,7 +544,7 @@ _Static_assert(sizeof(struct wire_range_begin) == 40 + WIRE_NAME_BYTES, "wire_ra
 _Static_assert(sizeof(struct wire_range_end) == 32, "wire_range_end");
 _Static_assert(sizeof(struct wire_loss) == 24 + 8 * LOSS_CAUSE_CNT, "wire_loss");
 _Static_assert(sizeof(struct wire_rings) == 40 + 24 * LOST_KINDS, "wire_rings");
-_Static_assert(WIRE_AGENT < LOST_KINDS, "wire_kind");
+_Static_assert(WIRE_MODULE < LOST_KINDS, "wire_kind");
 _Static_assert(sizeof(struct wire_hole) == 48, "wire_hole");
 _Static_assert(sizeof(struct wire_plan) == 32 + WIRE_NAME_BYTES, "wire_plan");
 _Static_assert(sizeof(struct wire_job) == 24 + 256 + WIRE_TEXT_BYTES, "wire_job");

@@ -18,8 +18,9 @@ int capture_plan_make(struct probe_plan *plan, const struct options *options,
 	return err;
 }
 
-#define CALLS_ACTIVITIES \
-	(ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | ACTIVITY_SHAPES)
+#define CALLS_ACTIVITIES                                                              \
+	(ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | ACTIVITY_SHAPES | \
+	 ACTIVITY_MODULES)
 #define NEEDS \
 	"that needs uprobe_multi with a filter by process (Linux 6.10), or a job of few threads"
 

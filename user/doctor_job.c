@@ -20,7 +20,7 @@
 
 #define ALL_ACTIVITIES                                                                \
 	(ACTIVITY_RANGES | ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | \
-	 ACTIVITY_SHAPES)
+	 ACTIVITY_SHAPES | ACTIVITY_MODULES)
 
 static void check_process(struct checkup *checkup, const struct target *target)
 {

@@ -49,6 +49,8 @@ static const char *name_of_subject(uint32_t subject)
 		return "ranges";
 	case MODE_SUBJECT_BOXED:
 		return "torch.ops calls";
+	case MODE_SUBJECT_MODULES:
+		return "module calls";
 	default:
 		return "(unnamed operator)";
 	}

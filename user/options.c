@@ -78,6 +78,8 @@ static const struct option_row rows[] = {
 	  .help = "record the shapes of tensors that operators are given" },
 	{ "with-flops", 0, FLAG(with_flops), .for_report = true,
 	  .help = "count floating point operations; records shapes" },
+	{ "with-modules", 0, FLAG(with_modules),
+	  .help = "record the calls of nn.Module (CPython 3.11 to 3.13)" },
 	{ "sort-by", 0, SPECIAL(option_sort_by), .for_report = true, .value_name = "KEY",
 	  .help = "order of cpu_ops.txt: count, cpu_time_total, any key of" NEXT_LINE
 		  "key_averages().table() (self_cpu_time_total)" },
@@ -242,14 +244,18 @@ static int complete(struct options *options)
 	options->activities |= ACTIVITY_RANGES;
 	if (options->with_flops || options->group_by_shape)
 		options->record_shapes = true;
-	if (!options->record_shapes)
-		return 0;
-	if (!(options->activities & ACTIVITY_OPERATORS)) {
-		log_err("--record-shapes: shapes are those of operators; --activities leaves "
-			"operators out");
+	if ((options->record_shapes || options->with_modules) &&
+	    !(options->activities & ACTIVITY_OPERATORS)) {
+		log_err("%s; --activities leaves operators out",
+			options->record_shapes
+				? "--record-shapes: shapes are those of operators"
+				: "--with-modules: calls of modules end with the operators inside");
 		return -EINVAL;
 	}
-	options->activities |= ACTIVITY_SHAPES;
+	if (options->record_shapes)
+		options->activities |= ACTIVITY_SHAPES;
+	if (options->with_modules)
+		options->activities |= ACTIVITY_MODULES;
 	return 0;
 }
 

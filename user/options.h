@@ -38,6 +38,7 @@ struct options {
 	uint32_t row_limit; /* 0: all */
 	bool group_by_shape, group_by_overload;
 	bool record_shapes, with_flops; /* the second implies the first */
+	bool with_modules;
 	bool exact;
 	enum gpu_mode gpu;
 	uint32_t max_overhead_permille;

@@ -189,6 +189,14 @@ void outputs_memory(struct outputs *outputs, const struct memory_event *memory)
 		keep_error(outputs, writer->ops->memory(writer, memory));
 }
 
+void outputs_module(struct outputs *outputs, const struct module_call *call)
+{
+	struct writer *writer = outputs->trace.writer;
+
+	if (writer && !outputs->err)
+		keep_error(outputs, writer->ops->module(writer, call));
+}
+
 static int add_file(struct outputs *outputs, const char *name, uint64_t size_bytes)
 {
 	struct summary *summary = outputs->summary;

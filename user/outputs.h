@@ -34,6 +34,8 @@ void outputs_span(struct outputs *outputs, const struct span *span);
 void outputs_flow(struct outputs *outputs, const struct flow *flow);
 void outputs_memory(struct outputs *outputs, const struct memory_event *memory);
 
+void outputs_module(struct outputs *outputs, const struct module_call *call);
+
 /* Takes what devices did, after all spans. */
 struct device_sink *outputs_devices(struct outputs *outputs);
 

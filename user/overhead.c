@@ -14,7 +14,7 @@
 #include "base/log.h"
 
 #define UNKNOWN_EVENTS 0xffffffffU
-#define PSEUDO_ROWS 5 /* nodes, sequence numbers, memory, ranges, torch.ops */
+#define PSEUDO_ROWS 6 /* nodes, sequence numbers, memory, ranges, torch.ops, modules */
 
 struct overhead {
 	const struct options *options;
@@ -26,6 +26,7 @@ struct overhead {
 	uint64_t hit_ns[PROBE_SITE_KIND_CNT];
 	uint8_t *operators; /* enum wire_mode of each */
 	struct probe_modes modes;
+	uint64_t python_calls, python_calls_before; /* in this warmup, and until it */
 	bool keeps_all;
 };
 
@@ -44,8 +45,8 @@ bool overhead_is_of_interest(const struct probe_plan *plan)
 {
 	unsigned int calls = plan->calls_in_reserve ? 0 : ACTIVITY_CUDA_CALLS;
 
-	return plan->activities &
-	       (ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY | calls);
+	return plan->activities & (ACTIVITY_OPERATORS | ACTIVITY_AUTOGRAD | ACTIVITY_MEMORY |
+				   ACTIVITY_MODULES | calls);
 }
 
 bool overhead_keeps_all(const struct overhead *overhead)
@@ -195,6 +196,11 @@ static void add_pseudo(struct decision *decision, const struct overhead *overhea
 		.entry_cost_ns = 3 * push_ns, /* enter, exit, and the guard's end */
 		.is_fixed = true,
 	};
+	*add_input(decision, NULL) = (struct mode_input){
+		.subject = MODE_SUBJECT_MODULES,
+		.hits = overhead->python_calls,
+		.entry_cost_ns = 2 * push_ns, /* it reads more, and so do others in a module */
+	};
 	/* A range is entered and left through torch.ops, which is known and not recorded. */
 	*add_input(decision, NULL) = (struct mode_input){
 		.subject = MODE_SUBJECT_BOXED,
@@ -342,6 +348,7 @@ static void adopt(struct overhead *overhead, const struct decision *decision, bo
 		.sequences = (uint8_t)mode_of(decision, MODE_SUBJECT_SEQUENCES),
 		.memory = (uint8_t)mode_of(decision, MODE_SUBJECT_MEMORY),
 		.boxed = (uint8_t)mode_of(decision, MODE_SUBJECT_BOXED),
+		.modules = (uint8_t)mode_of(decision, MODE_SUBJECT_MODULES),
 	};
 	if (overhead->modes.nodes == MODE_OFF)
 		overhead->modes.sequences = MODE_OFF;
@@ -487,7 +494,12 @@ int overhead_decide(struct overhead *overhead, const struct overhead_evidence *e
 			   .exact = overhead->options->exact },
 	};
 	bool has_memory = overhead->plan->activities & ACTIVITY_MEMORY, has_off = false;
-	int err = decide(&decision, overhead, evidence->learned, has_memory);
+	int err;
+
+	overhead->python_calls =
+		probes_python_calls(overhead->probes) - overhead->python_calls_before;
+	overhead->python_calls_before += overhead->python_calls;
+	err = decide(&decision, overhead, evidence->learned, has_memory);
 
 	if (!err) {
 		give_up_idle(&decision, overhead, evidence->learned);

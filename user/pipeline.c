@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/calls.h"
+#include "analyze/modules.h"
 #include "analyze/op_stats.h"
 #include "analyze/spans.h"
 #include "analyze/step_marks.h"
@@ -27,10 +28,10 @@
 #include "ingest/spool.h"
 #include "mode_list.h"
 #include "outputs.h"
+#include "probe_list.h"
 #include "thread_list.h"
 
 #define NAMES_MAX BOUND(20000, 16)
-#define PROBES_MAX BOUND(20000, 4)
 #define SPOOL_BYTES_MAX BOUND(32UL << 20, 4096UL)
 #define CLOCK_INTERVAL 64 /* records between looks at the clock */
 #define OPEN_RANGES_MAX BOUND(131072, 8)
@@ -40,7 +41,6 @@ struct pipeline {
 	struct event_sink events;
 	struct span_sink spans_out;
 	struct mark_sink marks_out;
-
 	struct outputs *outputs;
 	struct spool *spool;
 	bool is_deferring;
@@ -55,12 +55,12 @@ struct pipeline {
 	struct allocations *allocations;
 	struct learned *learned;
 	struct calls *calls;
+	struct modules *modules;
 	struct op_stats *stats;
 	struct device_stage *devices;
-
 	bool has_session, has_clock;
 	struct wire_session session;
-	struct wire_probe *probes;
+	struct probe_list probes;
 	struct hole_list holes;
 	enum wire_stop stop;
 	uint64_t last_time_ns;
@@ -138,6 +138,15 @@ static int on_memory(struct mark_sink *sink, const struct memory_event *memory)
 	return 0;
 }
 
+static int on_module(struct mark_sink *sink, const struct module_call *call)
+{
+	struct pipeline *pipeline = container_of(sink, struct pipeline, marks_out);
+
+	pipeline->summary.module_calls++;
+	outputs_module(pipeline->outputs, call);
+	return 0;
+}
+
 static int on_session(struct pipeline *pipeline, const struct event *event)
 {
 	if (pipeline->has_session)
@@ -145,22 +154,6 @@ static int on_session(struct pipeline *pipeline, const struct event *event)
 	pipeline->session = *event->session;
 	pipeline->has_session = true;
 	outputs_begin(pipeline->outputs);
-	return 0;
-}
-
-static int on_probe(struct pipeline *pipeline, const struct event *event)
-{
-	struct summary *summary = &pipeline->summary;
-	struct wire_probe *grown;
-
-	if (summary->probe_count >= PROBES_MAX)
-		return 0;
-	grown = realloc(pipeline->probes, (summary->probe_count + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	grown[summary->probe_count++] = *event->probe;
-	pipeline->probes = grown;
-	summary->probes = grown;
 	return 0;
 }
 
@@ -177,6 +170,14 @@ static int on_clock(struct pipeline *pipeline, const struct event *event)
 	return 0;
 }
 
+static int close_open(struct pipeline *pipeline)
+{
+	uint64_t end_ns = window_last_end_ns(pipeline->window);
+	int err = spans_close_open(pipeline->spans, end_ns);
+
+	return err ? err : modules_close_open(pipeline->modules, end_ns);
+}
+
 static int on_attempt(struct pipeline *pipeline, const struct event *event)
 {
 	uint64_t start_before_ns = window_last_start_ns(pipeline->window);
@@ -190,7 +191,7 @@ static int on_attempt(struct pipeline *pipeline, const struct event *event)
 	}
 	/* It may have opened and closed at once: its first boundary was lost. */
 	if (!err && window_last_start_ns(pipeline->window) != start_before_ns) {
-		err = spans_close_open(pipeline->spans, window_last_end_ns(pipeline->window));
+		err = close_open(pipeline);
 		outputs_open_trace(pipeline->outputs);
 	}
 	if (err)
@@ -226,18 +227,18 @@ static void on_probes(struct pipeline *pipeline, const struct event *event)
 		window_detached(pipeline->window, event->header->time_ns);
 }
 
-/* What the calls are told as well. */
 static int on_call(struct pipeline *pipeline, const struct event *event)
 {
+	bool is_active = window_is_active(pipeline->window);
 	int err = 0;
 
+	if (event->kind == WIRE_MODULE)
+		return modules_event(pipeline->modules, event, is_active);
 	if (event->kind == WIRE_MODE)
 		err = mode_list_add(&pipeline->modes, event);
 	else if (event->kind == WIRE_COST)
 		pipeline->summary.cost = *event->cost;
-	if (err)
-		return err;
-	return calls_event(pipeline->calls, event, window_is_active(pipeline->window));
+	return err ? err : calls_event(pipeline->calls, event, is_active);
 }
 
 /* What was lost, where, and how large the rings were. */
@@ -283,7 +284,7 @@ static int on_event(struct event_sink *sink, const struct event *event)
 	case WIRE_SESSION:
 		return on_session(pipeline, event);
 	case WIRE_PROBE:
-		return on_probe(pipeline, event);
+		return probe_list_add(&pipeline->probes, event, &pipeline->summary);
 	case WIRE_THREAD:
 		return thread_list_add(pipeline->threads, event, &pipeline->summary);
 	case WIRE_CLOCK:
@@ -305,6 +306,7 @@ static int on_event(struct event_sink *sink, const struct event *event)
 	case WIRE_SHAPES:
 	case WIRE_MODE:
 	case WIRE_COST:
+	case WIRE_MODULE:
 		return on_call(pipeline, event);
 	case WIRE_SYMBOL:
 		return symbols_symbol(pipeline->symbols, event);
@@ -340,6 +342,9 @@ static int new_call_stages(struct pipeline *pipeline)
 		err = allocations_new(&pipeline->allocations, ALLOCATIONS_MAX);
 	if (!err)
 		err = learned_new(&pipeline->learned);
+	if (!err)
+		err = modules_new(&pipeline->modules, pipeline->spans, pipeline->symbols,
+				  pipeline->names, &pipeline->marks_out);
 	if (err)
 		return err;
 	return calls_new(&pipeline->calls, &(struct calls_parts){
@@ -385,7 +390,8 @@ int pipeline_new(struct pipeline **out, struct out_dir *directory, bool keep_raw
 	pipeline->records.record = on_record;
 	pipeline->events.event = on_event;
 	pipeline->spans_out.span = on_span;
-	pipeline->marks_out = (struct mark_sink){ .flow = on_flow, .memory = on_memory };
+	pipeline->marks_out =
+		(struct mark_sink){ .flow = on_flow, .memory = on_memory, .module = on_module };
 	if (table)
 		pipeline->table = *table;
 	pipeline->summary.table = &pipeline->table;
@@ -412,6 +418,7 @@ void pipeline_free(struct pipeline *pipeline)
 	spool_free(pipeline->spool);
 	decoder_free(pipeline->decoder);
 	calls_free(pipeline->calls);
+	modules_free(pipeline->modules);
 	learned_free(pipeline->learned);
 	allocations_free(pipeline->allocations);
 	forward_links_free(pipeline->links);
@@ -425,7 +432,7 @@ void pipeline_free(struct pipeline *pipeline)
 	name_table_free(pipeline->names);
 	mode_list_free(&pipeline->modes);
 	hole_list_free(&pipeline->holes);
-	free(pipeline->probes);
+	probe_list_free(&pipeline->probes);
 	free(pipeline);
 }
 
@@ -527,6 +534,7 @@ static void add_collector_losses(struct pipeline *pipeline)
 	loss[LOSS_BLOCK_TABLE_FULL] += allocations_untracked(pipeline->allocations);
 	loss[LOSS_NAME_UNREADABLE] += symbols_nameless(pipeline->symbols);
 	loss[LOSS_SYMBOL_TABLE_FULL] += symbols_refused(pipeline->symbols);
+	loss[LOSS_SYMBOL_TABLE_FULL] += modules_refused(pipeline->modules);
 }
 
 static void summarize_calls(struct pipeline *pipeline)
@@ -550,7 +558,7 @@ static int analyze_rest(struct pipeline *pipeline)
 		summary->loss[LOSS_CAPTURE_TRUNCATED] = 1;
 		window_stop(pipeline->window, pipeline->last_time_ns);
 	}
-	err = spans_close_open(pipeline->spans, window_last_end_ns(pipeline->window));
+	err = close_open(pipeline);
 	if (!err)
 		err = step_marks_finish(pipeline->marks);
 	if (err)

@@ -381,8 +381,12 @@ class Output:
 
     @property
     def events(self):
-        """What the job's threads did, less its calls of CUDA."""
-        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] not in CUDA_CALLS + ON_DEVICE]
+        """What the job's threads did, less its calls of CUDA and of modules."""
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] not in CUDA_CALLS + ON_DEVICE + ("python_function",)]
+
+    @property
+    def modules(self):
+        return [e for e in self.trace["traceEvents"] if e["ph"] == "X" and e["cat"] == "python_function"]
 
     @property
     def cuda_calls(self):
@@ -493,7 +497,7 @@ def check_output(output, state="complete", reason="window_finished", lossless=Tr
     equal((w["state"], w["stop_reason"]), (state, reason), "state and stop reason")
     if lossless:
         equal({k: v for k, v in p["loss"].items() if v}, {}, "lost")
-    equal(set(p["activities"]), {"ranges", "operators", "autograd", "memory", "shapes", "gpu"}, "activities")
+    equal(set(p["activities"]), {"ranges", "operators", "autograd", "memory", "shapes", "modules", "gpu"}, "activities")
     for name, a in p["activities"].items():
         check(a["state"] in ("on", "off", "degraded"), "activity %s is %r" % (name, a))
 
@@ -542,25 +546,40 @@ def check_trace(output):
     equal(t["distributedInfo"]["rank"], int(output.profile["job"]["rank"] or 0), "rank in the trace")
     check('"rank": %d' % t["distributedInfo"]["rank"] in output.trace_text, 'HTA looks for `"rank": N` with the blank')
     check(t["traceEvents"][-1]["name"] == "Record Window End", "the last event is %r" % t["traceEvents"][-1]["name"])
-    by_thread = collections.defaultdict(list)
-    for e in output.events:
+    by_thread, with_modules = collections.defaultdict(list), collections.defaultdict(list)
+    for e in output.events + output.modules:
         for key, kind in {"cat": str, "name": str, "pid": int, "tid": int, "ts": numbers.Number, "dur": numbers.Number}.items():
             check(isinstance(e.get(key), kind), "%s of event %r" % (key, e))
         equal(e["pid"], pid, "pid of event %s" % e["name"])
         check(e["dur"] >= 0, "event %r has a negative duration" % e)
+        with_modules[e["tid"]].append(e)
+    for e in output.events:
         by_thread[e["tid"]].append(e)
     named = {(e["pid"], e["tid"]) for e in t["traceEvents"] if e["ph"] == "M" and e["name"] == "thread_name"}
-    check({(pid, tid) for tid in by_thread} <= named, "a thread with events has no thread_name row")
+    check({(pid, tid) for tid in with_modules} <= named, "a thread with events has no thread_name row")
     check(any(e["ph"] == "M" and e["name"] == "process_name" and e["pid"] == pid for e in t["traceEvents"]), "no process_name row")
     active = [s.attempt for s in output.in_phase("active")]
     marks = [e for e in output.events if e["name"].startswith("ProfilerStep#")]
     equal([e["name"] for e in sorted(marks, key=lambda e: e["ts"])], ["ProfilerStep#%d" % n for n in active], "steps in the trace")
-    nested(by_thread)
+    nested(with_modules)
+    check_modules(output)
     repeated = [i for i, n in collections.Counter(e["args"]["External id"] for e in output.events).items() if n > 1]
     check(not repeated, "External ids used twice: %s" % repeated[:10])
     check_times(output)
     check_arrows(output)
     check_tables(output, by_thread)
+
+
+def check_modules(output):
+    """A call of a module lies in its parent, and has a number of its own."""
+    by_id = {e["args"]["Python id"]: e for e in output.modules}
+    equal(len(by_id), len(output.modules), "numbers of calls of modules")
+    equal([e["args"]["Python id"] for e in sorted(output.modules, key=lambda e: (e["ts"], e["args"]["Python id"]))], sorted(by_id), "in order of beginning")
+    for e in output.modules:
+        parent = by_id.get(e["args"]["Python parent id"]) if e["args"]["Python parent id"] is not None else e
+        check(parent and parent["tid"] == e["tid"] and contains(parent, e), "%r lies not in its parent %r" % (e, parent))
+    names = {(e["args"]["Python module id"], e["name"]) for e in output.modules}
+    equal(len(names), len({i for i, _ in names}), "names of modules and their numbers")
 
 
 def windows(output):
@@ -584,7 +603,7 @@ def check_times(output):
     spans_of = windows(output)
     last = max((end(e) for e in output.events if finished(e)), default=0)
     within = lambda t: any((a is None or a <= t) and (b is None or t <= b) for a, b in spans_of)
-    for e in output.events + output.memory:
+    for e in output.events + output.memory + output.modules:
         check(within(monotonic_ns(output, e["ts"])), "%r began outside of the window %s" % (e, spans_of))
         if e["ph"] == "X" and not finished(e):
             check(end(e) <= last or within(monotonic_ns(output, end(e))), "%r has no end of its own, and ends outside of the window %s" % (e, spans_of))
@@ -711,7 +730,7 @@ def match_attempts(output, target, first=None):
 # ---- the target's code -----------------------------------------------------------------------------------------------
 
 
-def modified_code_bytes(pid, pattern=r"/lib(torch|c10)[^/]*\.so", limit=64):
+def modified_code_bytes(pid, pattern=r"/(lib(torch|c10|python3)[^/]*\.so|python3[^/]*$)", limit=64):
     """Where the executable mappings of the named libraries differ from their files: [(path, file offset, file byte, byte)].
     The file is read through map_files, so that a deleted or replaced one is the one that is mapped."""
     found = []
@@ -723,7 +742,7 @@ def modified_code_bytes(pid, pattern=r"/lib(torch|c10)[^/]*\.so", limit=64):
                 continue
             start, stop = (int(x, 16) for x in fields[0].split("-"))
             offset, path = int(fields[2], 16), fields[5].strip()
-            with open("/proc/%d/map_files/%s" % (pid, fields[0]), "rb") as f:
+            with open("/proc/%d/map_files/%x-%x" % (pid, start, stop), "rb") as f:
                 at = start
                 while at < stop and len(found) < limit:
                     size = min(1 << 20, stop - at)

@@ -85,6 +85,19 @@ static inline struct wire_sequence record_sequence(uint64_t time_ns, uint32_t ti
 	};
 }
 
+/* object and type: of a beginning alone. */
+static inline struct wire_module record_module(uint64_t time_ns, uint32_t tid,
+					       enum wire_module_kind kind, uint32_t depth,
+					       uint64_t object, uint64_t type)
+{
+	return (struct wire_module){
+		.header = call_header(WIRE_MODULE, sizeof(struct wire_module), tid, time_ns, kind),
+		.object = object,
+		.type = type,
+		.depth = depth,
+	};
+}
+
 /* Of the CPU. */
 static inline struct wire_memory record_memory(uint64_t time_ns, uint32_t tid,
 					       enum wire_memory_action action, uint64_t sp,

@@ -130,6 +130,27 @@ static void nothing_to_probe_is_off(void **state)
 	assert_state(capture, ACTIVITY_SHAPES, "on", "");
 }
 
+static void modules_say_why_there_are_none(void **state)
+{
+	struct capture *capture = *state;
+
+	assert_state(capture, ACTIVITY_MODULES, "off", "not asked for");
+	capture->session.plan.activities |= ACTIVITY_MODULES;
+	assert_state(capture, ACTIVITY_MODULES, "off", "no module was called in the window");
+	capture->summary.module_calls = 1;
+	assert_state(capture, ACTIVITY_MODULES, "on", "");
+	capture->summary.module_calls = 0;
+	capture->probes[1].activity = ACTIVITY_MODULES;
+	capture->probes[1].optional = 0;
+	assert_state(capture, ACTIVITY_MODULES, "off",
+		     "this job's Python is not CPython 3.11 to 3.13, or has no symbol for it");
+	capture->summary.cost.attempt_ns = 12000000;
+	capture_add_mode(capture, MODE_SUBJECT_MODULES, "module calls", MODE_OFF);
+	assert_state(capture, ACTIVITY_MODULES, "off",
+		     "left out for its cost, it would add 1.235ms to each attempt: raise "
+		     "--max-overhead (10.0%)");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -141,6 +162,7 @@ int main(void)
 		TEST(a_part_that_was_too_dear_degrades),
 		TEST(a_missing_probe_degrades_what_it_is_for),
 		TEST(nothing_to_probe_is_off),
+		TEST(modules_say_why_there_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -460,6 +460,47 @@ static void memory_is_told_in_instants(void **state)
 		      cJSON_GetObjectItem(event(fixture, "[memory]"), "ts")->valuedouble);
 }
 
+static void calls_of_modules_are_pythons_functions(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct module_call outer = {
+		.name = "nn.Module: Net_0",
+		.id = 1,
+		.start_ns = 22000000,
+		.end_ns = 23000000,
+		.tid = 42,
+		.module_id = 7,
+		.is_finished = true,
+	};
+	const struct module_call inner = {
+		.name = "nn.Module: \"Linear\"_0",
+		.id = 2,
+		.parent_id = 1,
+		.start_ns = 22000500,
+		.end_ns = 22000500,
+		.tid = 42,
+	};
+
+	open_trace(fixture);
+	assert_int_equal(fixture->writer->ops->module(fixture->writer, &inner), 0);
+	assert_int_equal(fixture->writer->ops->module(fixture->writer, &outer), 0);
+	finish(fixture);
+	assert_text(event(fixture, outer.name), "ph", "X");
+	assert_text(event(fixture, outer.name), "cat", "python_function");
+	assert_number(event(fixture, outer.name), "pid", 42);
+	assert_number(event(fixture, outer.name), "tid", 42);
+	assert_number(event(fixture, outer.name), "dur", 1000);
+	assert_number(event(fixture, inner.name), "dur", 0);
+	assert_non_null(strstr(memory_sink_text(&fixture->memory),
+			       "\"args\": {\"Python parent id\": null, \"Python id\": 1, "
+			       "\"Python module id\": 7}}"));
+	assert_non_null(strstr(memory_sink_text(&fixture->memory),
+			       "\"args\": {\"Python parent id\": 1, \"Python id\": 2, "
+			       "\"Python module id\": 0, \"finished\": false}}"));
+	assert_number(event(fixture, "process_name"), "ts",
+		      cJSON_GetObjectItem(event(fixture, outer.name), "ts")->valuedouble);
+}
+
 static void process_and_threads_have_rows(void **state)
 {
 	struct fixture *fixture = *state;
@@ -645,6 +686,7 @@ int main(void)
 		TEST(shapes_of_any_bytes_parse),
 		TEST(an_arrow_ties_to_both_its_slices),
 		TEST(memory_is_told_in_instants),
+		TEST(calls_of_modules_are_pythons_functions),
 		TEST(process_and_threads_have_rows),
 		TEST(steps_on_a_row_of_their_own_have_its_name),
 		TEST(the_window_ends_the_trace),

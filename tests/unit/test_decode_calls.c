@@ -26,10 +26,9 @@ static void subjects_out_of_range_are_rejected(void **state)
 		enum wire_kind kind;
 		uint32_t end;
 	} rows[] = {
-		{ WIRE_FUNCTION_BEGIN, FUNCTION_CNT },
-		{ WIRE_SYMBOL, SYMBOL_CNT },
-		{ WIRE_SEQUENCE, SEQUENCE_CNT },
-		{ WIRE_MEMORY, MEMORY_CNT },
+		{ WIRE_FUNCTION_BEGIN, FUNCTION_CNT }, { WIRE_SYMBOL, SYMBOL_CNT },
+		{ WIRE_SEQUENCE, SEQUENCE_CNT },       { WIRE_MEMORY, MEMORY_CNT },
+		{ WIRE_MODULE, MODULE_CNT },
 	};
 	size_t i;
 

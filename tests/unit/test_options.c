@@ -279,6 +279,7 @@ static void wrong_texts_are_refused(void **state)
 		{ { "-p", "7", "--activities", "operators memory" }, "--activities" },
 		{ { "-p", "7", "--activities", "ranges", "--record-shapes" }, "--record-shapes" },
 		{ { "-p", "7", "--activities", "memory", "--with-flops" }, "--record-shapes" },
+		{ { "-p", "7", "--activities", "autograd", "--with-modules" }, "--with-modules" },
 	};
 
 	(void)state;
@@ -319,6 +320,8 @@ static void wrong_command_lines_are_refused(void **state)
 		{ { "report", "a.raw", "-o", "out", "--ring-size", "1M" }, "--ring-size" },
 		{ { "-p", "7", "--exact=yes" }, "--exact" },
 		{ { "-p", "7", "--with-flops=1" }, "--with-flops" },
+		{ { "-p", "7", "--with-modules=1" }, "--with-modules" },
+		{ { "report", "a.raw", "-o", "out", "--with-modules" }, "--with-modules" },
 	};
 
 	(void)state;
@@ -530,6 +533,19 @@ static void a_long_command_line_is_cut(void **state)
 	assert_int_equal(strncmp(options.command_line, "tpbpf -p 7 -o xxx", 17), 0);
 }
 
+static void modules_are_recorded_where_they_are_asked_for(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(PARSE(&options, "-p", "7"), 0);
+	assert_false(options.activities & ACTIVITY_MODULES);
+	assert_int_equal(PARSE(&options, "-p", "7", "--with-modules"), 0);
+	assert_true(options.activities & ACTIVITY_MODULES);
+	assert_false(options.activities & ACTIVITY_SHAPES);
+	assert_false(options.activities_named);
+}
+
 static void help_tells_every_option(void **state)
 {
 	static const char *const names[] = {
@@ -539,7 +555,7 @@ static void help_tells_every_option(void **state)
 		"--group-by",	  "--record-shapes", "--with-flops", "--exact",
 		"--max-overhead", "--activities",    "--attach",     "--describe",
 		"--keep-raw",	  "--verbose",	     "exit codes",   "tpbpf list",
-		"tpbpf report",	  "tpbpf doctor",    "--ring-size",
+		"tpbpf report",	  "tpbpf doctor",    "--ring-size",  "--with-modules",
 	};
 	char *text = NULL;
 	size_t size = 0, i;
@@ -575,6 +591,7 @@ int main(void)
 		cmocka_unit_test(an_operator_is_the_beginning_of_a_symbol),
 		cmocka_unit_test(a_symbol_is_a_library_and_a_name),
 		cmocka_unit_test(a_long_command_line_is_cut),
+		cmocka_unit_test(modules_are_recorded_where_they_are_asked_for),
 		cmocka_unit_test(help_tells_every_option),
 	};
 

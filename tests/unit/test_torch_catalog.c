@@ -132,14 +132,15 @@ static void every_row_is_complete(void **state)
 	assert_true(count > 0);
 	for (i = 0; i < count; i++) {
 		assert_row(i, rows[i].kind > 0 && rows[i].kind < PROBE_KIND_CNT);
-		assert_row(i, rows[i].library < LIBRARY_NAMED);
+		assert_row(i, rows[i].library < LIBRARY_NAMED || rows[i].library == LIBRARY_PYTHON);
 		assert_row(i, rows[i].point && *rows[i].point);
 		assert_row(i, rows[i].hits && *rows[i].hits);
 		assert_row(i, rows[i].cost && *rows[i].cost);
 		assert_row(i,
 			   rows[i].prefixes[0] && (text_has_prefix(rows[i].prefixes[0], "_Z") ||
 						   text_has_prefix(rows[i].prefixes[0],
-								   "_pytorch_record_function_")));
+								   "_pytorch_record_function_") ||
+						   text_has_prefix(rows[i].prefixes[0], "_Py")));
 		assert_row(i, !rows[i].until || rows[i].since <= rows[i].until);
 		/* They travel in a wire_probe. */
 		assert_row(i, strlen(rows[i].point) < 48 && strlen(rows[i].cost) < 160);

@@ -191,7 +191,7 @@ static void the_python_release_comes_from_an_extensions_name(void **state)
 	} rows[] = {
 		{ "_C.cpython-311-x86_64-linux-gnu.so", "3.11" },
 		{ "_C.cpython-39-x86_64-linux-gnu.so", "3.9" },
-		{ "_C.cpython-313t-x86_64-linux-gnu.so", "3.13" },
+		{ "_C.cpython-313t-x86_64-linux-gnu.so", "3.13t" },
 		{ "_C.cpython-38.so", "3.8" },
 		{ "_C.so", "before" },
 		{ "_C.cpython-.so", "before" },

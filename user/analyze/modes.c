@@ -115,7 +115,8 @@ static uint8_t rank_of(const struct mode_input *input)
 {
 	if (input->subject == MODE_SUBJECT_SEQUENCES)
 		return 0;
-	return input->subject == MODE_SUBJECT_MEMORY ? 1 : 2;
+	return input->subject == MODE_SUBJECT_MEMORY || input->subject == MODE_SUBJECT_MODULES ? 1
+											       : 2;
 }
 
 /* A step that saves nothing is none. Returns how many steps it is: 0 or 1. */

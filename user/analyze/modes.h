@@ -9,8 +9,9 @@
  *    Calls of CUDA's stay exact: their ends are all that tells how long the host waited.
  *  - Where that is still above the bound, what costs most for each nanosecond that it explains is
  *    given up, one step at a time: from exact to begin-only where that is possible, then off.
- *    Sequence numbers, which explain no time, go first, memory next. Begin-only keeps the calls and
- *    an inferred end, so that step counts as giving up a tenth of what is explained.
+ *    Sequence numbers, which explain no time, go first, memory and calls of modules next.
+ * Begin-only keeps the calls and an inferred end, so that step counts as giving up a tenth of what
+ * is explained.
  *  - What was not seen in warmup costs nothing and stays exact. Fixed rows stay as they are.
  *
  * The bound is held against 1.3 times the prediction: a hit in a job's cold caches costs more than

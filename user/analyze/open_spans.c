@@ -356,6 +356,7 @@ int open_spans_finish(struct spans *spans, struct open_span *open, uint64_t end_
 					  .before_ns = parent ? parent->last_child_shown_ns : 0,
 					  .next_event_ns = open->next_event_ns,
 				  });
+	raise_to(&open->thread->last_end_ns, span_shown_end_ns(&open->span));
 	if (open->span.kind == SPAN_NODE)
 		settle_pending(open, parent);
 	give_to_parent(open, parent);

@@ -82,8 +82,9 @@ struct thread_spans {
 	struct thread_spans *next; /* all threads, for free */
 	struct thread_spans *next_busy;
 	struct open_span *outermost, *innermost, *innermost_call;
-	uint64_t dropped_sp; /* the outermost call that was dropped and may be open; 0: none */
-	uint64_t seen_ns;    /* its last record */
+	uint64_t dropped_sp;  /* the outermost call that was dropped and may be open; 0: none */
+	uint64_t seen_ns;     /* its last record */
+	uint64_t last_end_ns; /* of its spans that have ended, as the trace shows them */
 	struct lost_until lost_until;
 	uint32_t tid, call_count;
 	bool is_busy; /* in spans.busy */

@@ -133,12 +133,13 @@ int spans_begin(struct spans *spans, const struct event *event)
  * tell. Those whose end such an exception would have shown still run: hooks of two nodes may begin
  * and end one range.
  */
-static int leave_inside(struct spans *spans, const struct open_span *range, uint64_t now_ns)
+static int leave_since(struct spans *spans, const struct thread_spans *thread, uint64_t order,
+		       uint64_t now_ns)
 {
 	struct open_span *call;
 	int err = 0;
 
-	while (!err && (call = range->thread->innermost_call) && call->order > range->order &&
+	while (!err && (call = thread->innermost_call) && call->order > order &&
 	       (call->is_begin_only || span_kind_has_own_end(call->span.kind)))
 		err = open_spans_leave(spans, call, now_ns);
 	return err;
@@ -151,7 +152,7 @@ static int end_range(struct spans *spans, struct thread_spans *thread, struct op
 
 	open->span.is_async = open->thread != thread;
 	if (!open->span.is_async) {
-		err = leave_inside(spans, open, now_ns);
+		err = leave_since(spans, open->thread, open->order, now_ns);
 		if (!err)
 			err = losses_end_inside(spans, open);
 		doubts_range_ends(open, now_ns);
@@ -230,6 +231,27 @@ int spans_close_open(struct spans *spans, uint64_t end_ns)
 		spans->busy = thread->next_busy;
 		thread->is_busy = false;
 	}
+	return err;
+}
+
+int spans_pause(struct spans *spans, const struct wire_header *header, uint64_t since,
+		uint64_t *seen_ns)
+{
+	struct thread_spans *thread = open_spans_thread(spans, header->tid);
+	uint64_t last_ns, now_ns = header->time_ns;
+	int err;
+
+	if (!thread)
+		return -ENOMEM;
+	last_ns = thread->seen_ns;
+	err = losses_look(spans, thread, now_ns);
+	if (!err)
+		err = open_spans_leave_short(spans, thread, now_ns);
+	if (!err)
+		err = leave_since(spans, thread, since, now_ns);
+	if (thread->last_end_ns > last_ns)
+		last_ns = thread->last_end_ns;
+	*seen_ns = last_ns < now_ns ? last_ns : now_ns;
 	return err;
 }
 

@@ -22,6 +22,15 @@ void spans_free(struct spans *spans); /* NULL is legal */
 int spans_begin(struct spans *spans, const struct event *event);
 int spans_end(struct spans *spans, const struct event *event);
 
+/*
+ * Something that is no span happens on the thread, in Python: short calls are over, and so are
+ * those that began since so many had (spans_begun()); UINT64_MAX: of others nothing is known.
+ * *seen_ns: the last time that anything was seen of the thread before, at most now. -ENOMEM or of
+ * the sink.
+ */
+int spans_pause(struct spans *spans, const struct wire_header *header, uint64_t since,
+		uint64_t *seen_ns);
+
 /* Records of this time were lost: a WIRE_HOLE event; see losses.h. -ENOMEM. */
 int spans_hole(struct spans *spans, const struct event *event);
 

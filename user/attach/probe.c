@@ -104,6 +104,11 @@ static int cost_attach(void *context, pid_t pid, const char *path, const uint64_
 	return err;
 }
 
+uint64_t probes_python_calls(const struct probes *probes)
+{
+	return __atomic_load_n(&probes->skeleton->bss->python_calls, __ATOMIC_RELAXED);
+}
+
 int probes_measure_costs(struct probes *probes, uint64_t hit_ns[PROBE_SITE_KIND_CNT])
 {
 	const struct site_cost_ops ops = { cost_attach, check_detach, probes };

@@ -40,6 +40,9 @@ enum attach_mode probes_mode(const struct probes *probes);
 /* Can operators, nodes and memory be watched? Not one by one, and not for a crowd of threads. */
 bool probes_calls_supported(const struct probes *probes);
 
+/* How often C has called Python in warmup, where that is watched. */
+uint64_t probes_python_calls(const struct probes *probes);
+
 /* What one hit costs here, by kind of site; 0: not measured. Takes about 0.1 s. */
 int probes_measure_costs(struct probes *probes, uint64_t hit_ns[PROBE_SITE_KIND_CNT]);
 
@@ -47,7 +50,7 @@ int probes_measure_costs(struct probes *probes, uint64_t hit_ns[PROBE_SITE_KIND_
 struct probe_modes {
 	const uint8_t *operators; /* enum wire_mode of each */
 	size_t operator_count;
-	uint8_t nodes, sequences, memory, boxed; /* enum wire_mode */
+	uint8_t nodes, sequences, memory, boxed, modules; /* enum wire_mode */
 };
 int probes_set_modes(struct probes *probes, const struct probe_modes *modes);
 

@@ -11,6 +11,7 @@
 #include "attach/cuda_plan.h"
 #include "attach/elf_symbols.h"
 #include "attach/kernel_layout.h"
+#include "attach/python_layout.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -55,7 +56,8 @@ static bool matches(const struct wanted *wanted, const char *name)
 	return false;
 }
 
-static struct planned_site *add_site(struct probe_plan *plan, const struct catalog_row *row)
+static struct planned_site *add_site(struct probe_plan *plan, const struct catalog_row *row,
+				     enum library_role library)
 {
 	struct planned_site *site;
 
@@ -64,7 +66,7 @@ static struct planned_site *add_site(struct probe_plan *plan, const struct catal
 	site = &plan->sites[plan->count++];
 	*site = (struct planned_site){
 		.kind = row->kind,
-		.library = row->library,
+		.library = library,
 		.point = row->point,
 		.hits = row->hits,
 
@@ -103,7 +105,7 @@ static void plan_site(struct search *search, const struct catalog_row *row,
 	}
 	if (is_planned(search->plan, row, file_offset))
 		return;
-	planned = add_site(search->plan, row);
+	planned = add_site(search->plan, row, search->library);
 	if (!planned)
 		return;
 	planned->is_found = true;
@@ -130,6 +132,13 @@ static void plan_function(struct search *search, const struct catalog_row *row,
 		plan_site(search, row, symbol, &site);
 }
 
+/* The interpreter is in the program or in its library: the first that has it is probed. */
+static bool is_in(const struct catalog_row *row, enum library_role library)
+{
+	return row->library == library ||
+	       (row->library == LIBRARY_PYTHON && library == LIBRARY_PYTHON_SHARED);
+}
+
 static int on_function(void *context, const struct elf_symbol *symbol)
 {
 	struct search *search = context;
@@ -138,7 +147,7 @@ static int on_function(void *context, const struct elf_symbol *symbol)
 	if (search->library == LIBRARY_TORCH_CPU)
 		thread_numbers_look(&search->plan->numbers, search->image, symbol);
 	for (i = 0; i < search->wanted_count; i++) {
-		if (search->wanted[i].row->library != search->library ||
+		if (!is_in(search->wanted[i].row, search->library) ||
 		    !matches(&search->wanted[i], symbol->name))
 			continue;
 		plan_function(search, search->wanted[i].row, symbol);
@@ -199,7 +208,7 @@ static void add_missing(struct probe_plan *plan, const struct wanted *wanted, si
 		/* A family that has one member is planned. */
 		if (row->is_family && find_kind(plan, row->kind))
 			continue;
-		site = add_site(plan, row);
+		site = add_site(plan, row, row->library);
 		if (site)
 			site->is_optional = is_optional(row);
 	}
@@ -292,6 +301,7 @@ static enum probe_group group_of(const struct probe_plan *plan, const struct ste
 	case PROBE_MEMORY_OUT:
 	case PROBE_DEVICE_MEMORY:
 	case PROBE_DEVICE_OUT:
+	case PROBE_PYTHON_CALL:
 		return PROBE_GROUP_CALLS;
 	case PROBE_SEQUENCE:
 		return PROBE_GROUP_NUMBERS;
@@ -322,6 +332,38 @@ static void check_numbers(struct probe_plan *plan)
 		log_debug("%s: cannot be read here", site->point);
 		site->is_found = false;
 	}
+}
+
+/* Where frames are not known, nothing can be read of them. */
+static void check_python(struct probe_plan *plan)
+{
+	struct probe_config config;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		struct planned_site *site = &plan->sites[i];
+
+		if (site->kind == PROBE_PYTHON_CALL && site->is_found &&
+		    !python_layout_of(plan->target->version.python, &config)) {
+			log_debug("%s: CPython %s is not known", site->point,
+				  plan->target->version.python);
+			site->is_found = false;
+		}
+	}
+}
+
+/* Of libraries that are of use for what was asked for alone. */
+static int search_libraries(struct search *search)
+{
+	unsigned int role;
+	int err = 0;
+
+	for (role = 0; role <= LIBRARY_NAMED && !err; role++)
+		err = search_library(search, role);
+	if (err || !(search->plan->activities & ACTIVITY_MODULES))
+		return err;
+	err = search_library(search, LIBRARY_PYTHON);
+	return err ? err : search_library(search, LIBRARY_PYTHON_SHARED);
 }
 
 static int check_countable(const struct probe_plan *plan, const struct step_spec *step)
@@ -375,7 +417,7 @@ static int find_cuda_calls(struct probe_plan *plan)
 			.activity = ACTIVITY_CUDA_CALLS,
 		};
 
-		add_site(plan, &row);
+		add_site(plan, &row, row.library);
 	}
 	return err;
 }
@@ -385,9 +427,8 @@ int probe_plan_make(struct probe_plan *plan, const struct target *target,
 {
 	struct wanted wanted[WANTED_MAX];
 	struct search search = { .plan = plan, .wanted = wanted };
-	unsigned int role;
 	size_t i;
-	int err = 0;
+	int err;
 
 	memset(plan, 0, sizeof(*plan));
 	plan->target = target;
@@ -395,13 +436,13 @@ int probe_plan_make(struct probe_plan *plan, const struct target *target,
 	if (!cuda_plan_is_of_use(target))
 		plan->activities &= ~ACTIVITY_CUDA_CALLS;
 	search.wanted_count = want(wanted, plan, step);
-	for (role = 0; role <= LIBRARY_NAMED && !err; role++)
-		err = search_library(&search, role);
+	err = search_libraries(&search);
 	if (err)
 		return err;
 	add_missing(plan, wanted, search.wanted_count);
 	choose_way(plan);
 	check_numbers(plan);
+	check_python(plan);
 	plan->name_first = find_kind(plan, PROBE_RANGE_NAME_RESET) != NULL;
 	for (i = 0; i < plan->count; i++)
 		plan->sites[i].group = group_of(plan, step, plan->sites[i].kind);
@@ -429,6 +470,8 @@ void probe_plan_configure(const struct probe_plan *plan, const struct step_spec 
 	config->pattern_is_prefix = step->pattern_is_prefix;
 	text_copy(config->pattern, sizeof(config->pattern), step->pattern);
 	torch_catalog_node_layout(plan->target->release, config);
+	config->watches_modules = find_kind(plan, PROBE_PYTHON_CALL) &&
+				  python_layout_of(plan->target->version.python, config);
 	if (sequence && thread_numbers_configure(&plan->numbers, sequence->site.address, config))
 		config->task_fsbase = plan->task_fsbase;
 	if (!torch_catalog_tensor_layout(plan->target->release, config))

@@ -17,6 +17,7 @@
 #include "base/text.h"
 
 #define ENVIRONMENT_MAX_BYTES (256 * 1024)
+#define DELETED " (deleted)"
 
 static FILE *open_file(pid_t pid, const char *name, int *err)
 {
@@ -44,7 +45,6 @@ static bool take_number(char **at, int base, char delimiter, uint64_t *value)
 /* "start-end perms offset major:minor inode   path" */
 static bool parse_mapping(char *line, struct process_mapping *mapping)
 {
-	static const char deleted[] = " (deleted)";
 	char *at = line;
 	uint64_t device;
 	size_t length;
@@ -61,9 +61,9 @@ static bool parse_mapping(char *line, struct process_mapping *mapping)
 	at += strspn(at, " ");
 	length = strcspn(at, "\n");
 	at[length] = 0;
-	mapping->is_deleted = text_has_suffix(at, deleted);
+	mapping->is_deleted = text_has_suffix(at, DELETED);
 	if (mapping->is_deleted)
-		at[length - strlen(deleted)] = 0;
+		at[length - strlen(DELETED)] = 0;
 	mapping->path = at;
 	return at[0] == '/';
 }
@@ -185,6 +185,18 @@ static long read_bytes(pid_t pid, const char *name, char *to, size_t size_bytes)
 	fclose(file);
 	to[got] = 0;
 	return err ? err : (long)got;
+}
+
+void process_program(pid_t pid, char *to, size_t size_bytes)
+{
+	char path[32];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	length = readlink(path, to, size_bytes - 1);
+	to[length > 0 ? length : 0] = 0;
+	if (text_has_suffix(to, DELETED))
+		to[strlen(to) - strlen(DELETED)] = 0;
 }
 
 int process_command_line(pid_t pid, char *to, size_t size_bytes)

@@ -45,6 +45,9 @@ int process_open_mapping(pid_t pid, const struct process_mapping *mapping);
 /* The command line, arguments separated by blanks, cut to size_bytes. Empty for a kernel thread. */
 int process_command_line(pid_t pid, char *to, size_t size_bytes);
 
+/* The path of the program that it runs, as its mappings name it. Empty: not known. */
+void process_program(pid_t pid, char *to, size_t size_bytes);
+
 /* The basename of argv[0], as Kineto names a process. */
 int process_name(pid_t pid, char *to, size_t size_bytes);
 

@@ -43,6 +43,8 @@ static bool is_kept(const struct probe_modes *modes, enum probe_kind kind)
 	case PROBE_DEVICE_MEMORY:
 	case PROBE_DEVICE_OUT:
 		return modes->memory != MODE_OFF;
+	case PROBE_PYTHON_CALL:
+		return modes->modules != MODE_OFF;
 	default:
 		return true;
 	}

@@ -63,6 +63,7 @@ struct scan {
 	bool is_torch;
 	struct torch_version *version;
 	char extension_path[512]; /* torch/_C.cpython-...so */
+	char program[512];	  /* empty: not known */
 };
 
 static int open_mapping(struct target *target, struct target_library *library,
@@ -102,8 +103,8 @@ static bool is_cudart(const char *path)
 }
 
 /* Without one of these there is less to be seen, which the plan says. */
-static void take_cuda_library(struct scan *scan, enum library_role role,
-			      const struct process_mapping *mapping)
+static void take_optional(struct scan *scan, enum library_role role,
+			  const struct process_mapping *mapping)
 {
 	struct target_library *library = &scan->target->libraries[role];
 
@@ -119,15 +120,23 @@ static void take_cuda(struct scan *scan, const struct process_mapping *mapping)
 	const struct target_library *first = &scan->target->libraries[LIBRARY_CUDART];
 
 	if (is_cudart(mapping->path))
-		take_cuda_library(scan,
-				  first->fd >= 0 && first->inode != mapping->inode
-					  ? LIBRARY_CUDART_OTHER
-					  : LIBRARY_CUDART,
-				  mapping);
+		take_optional(scan,
+			      first->fd >= 0 && first->inode != mapping->inode
+				      ? LIBRARY_CUDART_OTHER
+				      : LIBRARY_CUDART,
+			      mapping);
 	else if (is_library(mapping->path, "libcuda.so"))
-		take_cuda_library(scan, LIBRARY_CUDA, mapping);
+		take_optional(scan, LIBRARY_CUDA, mapping);
 	else if (is_library(mapping->path, "libtorch_cuda.so"))
-		take_cuda_library(scan, LIBRARY_TORCH_CUDA, mapping);
+		take_optional(scan, LIBRARY_TORCH_CUDA, mapping);
+}
+
+static void take_python(struct scan *scan, const struct process_mapping *mapping)
+{
+	if (!strcmp(mapping->path, scan->program))
+		take_optional(scan, LIBRARY_PYTHON, mapping);
+	else if (text_has_prefix(base_name(mapping->path), "libpython3."))
+		take_optional(scan, LIBRARY_PYTHON_SHARED, mapping);
 }
 
 static int take_library(struct scan *scan, const struct process_mapping *mapping)
@@ -140,6 +149,7 @@ static int take_library(struct scan *scan, const struct process_mapping *mapping
 	unsigned int role;
 
 	take_cuda(scan, mapping);
+	take_python(scan, mapping);
 	for (role = 0; role <= LIBRARY_NAMED; role++) {
 		const char *name = role == LIBRARY_NAMED ? scan->named_library : names[role];
 		struct target_library *library = &scan->target->libraries[role];
@@ -274,6 +284,7 @@ static int examine(struct target *target, const char *named_library)
 	if (target->pidfd < 0)
 		return refuse(target->pid, errno == EINVAL ? -ESRCH : -errno);
 	target->image_id = process_image_id(target->pid);
+	process_program(target->pid, scan.program, sizeof(scan.program));
 	err = scan_mappings(&scan);
 	if (err == -ESRCH || err == -EACCES || err == -EPERM)
 		return refuse(target->pid, err);

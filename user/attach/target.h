@@ -21,7 +21,9 @@ enum library_role {
 	LIBRARY_CUDART,
 	LIBRARY_CUDART_OTHER, /* a job may have two */
 	LIBRARY_CUDA,
-	LIBRARY_TORCH_CUDA, /* looked at only: the runtime may be linked into it */
+	LIBRARY_TORCH_CUDA,    /* looked at only: the runtime may be linked into it */
+	LIBRARY_PYTHON,	       /* the program itself: the interpreter is linked into it... */
+	LIBRARY_PYTHON_SHARED, /* ...or it is in libpython */
 	LIBRARY_CNT,
 };
 

@@ -293,6 +293,16 @@ static const struct catalog_row rows[] = {
 		.hits = "once per failed allocation",
 		.cost = "out-of-memory events of devices",
 	},
+	{
+		.kind = PROBE_PYTHON_CALL,
+		.point = "Python call",
+		.needs = PROBE_SITE_ARGUMENT(0) | PROBE_SITE_ARGUMENT(1),
+		.library = LIBRARY_PYTHON,
+		.prefixes = { "_PyEval_EvalFrameDefault" },
+		.activity = ACTIVITY_MODULES,
+		.hits = "once per call that C makes of Python, of modules and others",
+		.cost = "calls of modules (CPython 3.11 to 3.13 has what they are seen by)",
+	},
 };
 
 const struct catalog_row *torch_catalog(size_t *count)

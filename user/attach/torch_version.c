@@ -67,6 +67,6 @@ void torch_version_python_of(const char *extension_name, struct torch_version *v
 	digits = strspn(tag, "0123456789");
 	if (digits < 2 || digits > 4)
 		return;
-	snprintf(version->python, sizeof(version->python), "%c.%.*s", tag[0], (int)digits - 1,
-		 tag + 1);
+	snprintf(version->python, sizeof(version->python), "%c.%.*s%s", tag[0], (int)digits - 1,
+		 tag + 1, tag[digits] == 't' ? "t" : "");
 }

@@ -20,8 +20,8 @@ torch_release torch_version_release(const char *text);
 /* Reads torch/version.py; keys that are not there stay as they are. */
 void torch_version_parse(FILE *file, struct torch_version *version);
 
-/* "_C.cpython-311-x86_64-linux-gnu.so" -> "3.11"; leaves python as it is when the name tells
- * nothing. */
+/* "_C.cpython-311-x86_64-linux-gnu.so" -> "3.11", "_C.cpython-313t-..." -> "3.13t"; leaves python
+ * as it is when the name tells nothing. */
 void torch_version_python_of(const char *extension_name, struct torch_version *version);
 
 #endif /* ATTACH_TORCH_VERSION_H */

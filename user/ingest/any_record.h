@@ -18,6 +18,7 @@ union any_record {
 	struct wire_function_begin function;
 	struct wire_symbol symbol;
 	struct wire_sequence sequence;
+	struct wire_module module;
 	struct wire_memory memory;
 	struct wire_shapes shapes;
 	struct wire_operator operator_;

@@ -112,6 +112,11 @@ static bool check_sequence(union any_record *record)
 	return record->header.subject < SEQUENCE_CNT;
 }
 
+static bool check_module(union any_record *record)
+{
+	return record->header.subject < MODULE_CNT;
+}
+
 /* More than an address space holds is damage, except where it was asked for in vain. */
 #define BLOCK_MAX_BYTES (1LL << 48)
 
@@ -206,12 +211,13 @@ static const struct kind {
 	[WIRE_SYMBOL] = { ENDS_INSIDE(wire_symbol, name), check_symbol },
 	[WIRE_SEQUENCE] = { ALL_OF(wire_sequence), check_sequence },
 	[WIRE_MEMORY] = { ALL_OF(wire_memory), check_memory },
+	[WIRE_MODULE] = { ALL_OF(wire_module), check_module },
 	[WIRE_SHAPES] = { ENDS_INSIDE(wire_shapes, arguments), check_shapes },
 	[WIRE_SESSION] = { ALL_OF(wire_session), check_session },
 	[WIRE_PROBE] = { ALL_OF(wire_probe), check_probe },
 	[WIRE_THREAD] = { ALL_OF(wire_thread), check_thread },
 	[WIRE_CLOCK] = { ALL_OF(wire_clock), check_clock },
-	[WIRE_LOSS] = { ALL_OF(wire_loss), NULL },
+	[WIRE_LOSS] = { ENDS_INSIDE(wire_loss, count[LOSS_MODULE_DEPTH]), NULL },
 	[WIRE_STOP] = { ALL_OF(wire_stop_record), check_stop },
 	[WIRE_PROBES] = { ALL_OF(wire_probes), NULL },
 	[WIRE_OPERATOR] = { ALL_OF(wire_operator), check_operator },

@@ -20,6 +20,7 @@ struct event {
 		const struct wire_function_begin *function;
 		const struct wire_symbol *symbol;
 		const struct wire_sequence *sequence;
+		const struct wire_module *module;
 		const struct wire_memory *memory;
 		const struct wire_shapes *shapes;
 		const struct wire_operator *operator_;

@@ -20,6 +20,7 @@ struct span_sink {
 struct mark_sink {
 	int (*flow)(struct mark_sink *sink, const struct flow *flow);
 	int (*memory)(struct mark_sink *sink, const struct memory_event *memory);
+	int (*module)(struct mark_sink *sink, const struct module_call *call);
 };
 
 /* Raw records: bytes that have not been validated. */

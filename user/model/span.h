@@ -85,6 +85,17 @@ struct flow {
 	uint32_t from_tid, to_tid;
 };
 
+/* A call of an nn.Module. Its end was not probed: it is that of the last thing seen inside. */
+struct module_call {
+	const char *name;   /* of the name table: "nn.Module: Linear_0" */
+	uint64_t id;	    /* from 1 in order of beginning */
+	uint64_t parent_id; /* the call that it lies in; 0: none of the window */
+	uint64_t start_ns, end_ns;
+	uint32_t tid;
+	uint32_t module_id; /* of the instance, from 0 */
+	bool is_finished;   /* false: it was open when the window ended */
+};
+
 /* An allocation, or a free, or one that failed. */
 struct memory_event {
 	uint64_t time_ns;

@@ -30,6 +30,7 @@ const char *summary_loss_name(enum wire_loss_cause cause)
 		[LOSS_DEVICE_DROPPED] = "device_records_dropped",
 		[LOSS_DEVICE_BATCH] = "device_batch_lost",
 		[LOSS_DEVICE_ENDED_EARLY] = "device_watch_ended_early",
+		[LOSS_MODULE_DEPTH] = "modules_nested_too_deep",
 	};
 
 	return cause < LOSS_CAUSE_CNT ? name[cause] : "unknown";
@@ -48,6 +49,7 @@ const char *summary_lost_name(enum wire_kind kind)
 		[WIRE_SYMBOL] = "type_names",
 		[WIRE_SEQUENCE] = "sequence_numbers",
 		[WIRE_MEMORY] = "memory_events",
+		[WIRE_MODULE] = "module_calls",
 		[WIRE_SHAPES] = "shapes",
 	};
 

@@ -147,7 +147,7 @@ struct summary {
 	/* Of the window. */
 	uint64_t spans_of_kind[SPAN_KIND_CNT];
 	uint64_t inferred_ends, unwound_calls, flows, unlinked_nodes;
-	uint64_t memory_events;
+	uint64_t memory_events, module_calls;
 	int64_t net_bytes[SPAN_DEVICE_CNT]; /* allocated less freed, of those events */
 	uint64_t old_frees; /* of blocks that were allocated before the window: their size is not
 			       known */

@@ -38,6 +38,8 @@ static uint32_t subject_of(unsigned int activity)
 		return MODE_SUBJECT_NODES;
 	case ACTIVITY_MEMORY:
 		return MODE_SUBJECT_MEMORY;
+	case ACTIVITY_MODULES:
+		return MODE_SUBJECT_MODULES;
 	default:
 		return 0;
 	}
@@ -138,6 +140,10 @@ void activity_state_of(const struct summary *summary, unsigned int activity,
 		reason = "no operator of this build can be probed";
 	else if (activity == ACTIVITY_SHAPES && !summary->has_shapes)
 		reason = "no call of the window was recorded with its shapes";
+	else if (activity == ACTIVITY_MODULES && is_missing(summary, activity))
+		reason = "this job's Python is not CPython 3.11 to 3.13, or has no symbol for it";
+	else if (activity == ACTIVITY_MODULES && !summary->module_calls)
+		reason = "no module was called in the window";
 	else
 		find_gaps(summary, activity, state);
 	if (reason)

@@ -186,6 +186,35 @@ static int chrome_trace_memory(struct writer *writer, const struct memory_event 
 	return json->err;
 }
 
+/* Kineto's rows of Python functions, of which modules are some. */
+static int chrome_trace_module(struct writer *writer, const struct module_call *call)
+{
+	struct chrome_trace *trace = container_of(writer, struct chrome_trace, writer);
+	struct json *json = &trace->json;
+
+	saw(trace, call->start_ns);
+	json_object_begin(json, NULL);
+	json_string(json, "ph", "X");
+	json_string(json, "cat", "python_function");
+	json_string(json, "name", call->name);
+	json_int(json, "pid", trace->frame.pid);
+	json_uint(json, "tid", call->tid);
+	json_us(json, "ts", trace_ns(trace, call->start_ns));
+	json_us(json, "dur", (int64_t)(call->end_ns - call->start_ns));
+	json_object_begin(json, "args");
+	if (call->parent_id)
+		json_uint(json, "Python parent id", call->parent_id);
+	else
+		json_null(json, "Python parent id");
+	json_uint(json, "Python id", call->id);
+	json_uint(json, "Python module id", call->module_id);
+	if (!call->is_finished)
+		json_bool(json, "finished", false);
+	json_object_end(json);
+	json_object_end(json);
+	return json->err;
+}
+
 static void add_stream(struct stream_list *list, uint32_t device, uint32_t stream)
 {
 	size_t i;
@@ -420,6 +449,7 @@ static const struct writer_ops chrome_trace_ops = {
 	.span = chrome_trace_span,
 	.flow = chrome_trace_flow,
 	.memory = chrome_trace_memory,
+	.module = chrome_trace_module,
 	.device_work = chrome_trace_work,
 	.device_call = chrome_trace_call,
 	.device_annotation = chrome_trace_annotation,

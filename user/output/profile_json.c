@@ -103,7 +103,7 @@ static const struct {
 } activities[] = {
 	{ ACTIVITY_RANGES, "ranges" },	   { ACTIVITY_OPERATORS, "operators" },
 	{ ACTIVITY_AUTOGRAD, "autograd" }, { ACTIVITY_MEMORY, "memory" },
-	{ ACTIVITY_SHAPES, "shapes" },
+	{ ACTIVITY_SHAPES, "shapes" },	   { ACTIVITY_MODULES, "modules" },
 };
 
 #define ACTIVITY_CNT (sizeof(activities) / sizeof(activities[0]))

@@ -227,6 +227,7 @@ static int put_given_up(struct byte_sink *out, const struct summary *summary)
 		{ MODE_SUBJECT_NODES, "autograd nodes" },
 		{ MODE_SUBJECT_SEQUENCES, "arrows from forward to backward" },
 		{ MODE_SUBJECT_MEMORY, "memory" },
+		{ MODE_SUBJECT_MODULES, "calls of modules" },
 		{ MODE_SUBJECT_RANGES, "ranges" },
 	};
 	uint64_t operators = activity_state_operators_off(summary);

@@ -18,6 +18,7 @@ struct writer_ops {
 	/* The same of an arrow and of a memory event; NULL likewise. */
 	int (*flow)(struct writer *writer, const struct flow *flow);
 	int (*memory)(struct writer *writer, const struct memory_event *memory);
+	int (*module)(struct writer *writer, const struct module_call *call);
 	/* What devices did, after all spans; NULL likewise. */
 	int (*device_work)(struct writer *writer, const struct device_work *work);
 	int (*device_call)(struct writer *writer, const struct device_call *call);

@@ -30,6 +30,7 @@ def parser(doc):
     p.add_argument("--schedule", default="2,2,5", help="wait, warmup and active of torch.profiler (default 2,2,5)")
     p.add_argument("--profile-memory", action="store_true", help="of torch.profiler; the same for the next ones")
     p.add_argument("--record-shapes", action="store_true", help="and with_flops")
+    p.add_argument("--with-modules", action="store_true", help="and with_stack")
     p.add_argument("--all-threads", action="store_true", help="where this PyTorch can; by default only the training thread")
     p.add_argument("--overloads", action="store_true", help="likewise: the names of overloads")
     return p
@@ -118,6 +119,8 @@ class TorchProfiler:
                 except TypeError:
                     skip("this torch.profiler has no %s" % ", ".join(k for k, v in wanted.items() if v))
             shapes = {"record_shapes": True, "with_flops": True} if self.opt.record_shapes else {}
+            if self.opt.with_modules:
+                more.update(with_stack=True, with_modules=True)
             activities = [profiler.ProfilerActivity.CPU] + ([profiler.ProfilerActivity.CUDA] if self.with_gpu else [])
             self.profiler = profiler.profile(activities=activities, on_trace_ready=self.ready,
                                              schedule=profiler.schedule(wait=wait, warmup=warmup, active=active, repeat=1),
@@ -133,7 +136,7 @@ class TorchProfiler:
     def ready(self, profiler):
         self.is_done = True
         profiler.export_chrome_trace(self.opt.torch_profiler + ".trace")
-        if self.with_gpu:  # what is held against ours is in the trace
+        if self.with_gpu or self.opt.with_modules:  # what is held against ours is in the trace
             return self.write({})
         result = profiler.profiler.kineto_results
         events = [e for e in result.events() if not e.name().startswith("[")]
