@@ -80,6 +80,13 @@ def every_other_way(python):
     of_job(python, truth.JobSpec("modules", (), ()))
 
 
+def compiled(python):
+    """What is inside of a region is no module any more."""
+    if h.version(python) < (2, 2):
+        h.skip("a compiled region has no name before 2.2")
+    of_job(python, truth.JobSpec("compiled", ("--backend", "eager"), ()))
+
+
 def too_deep(python):
     """Beyond 32 of them, one in the other: those further in are counted, the others are there."""
     with h.scratch() as d:
@@ -114,4 +121,4 @@ def cases():
         yield case
 
 
-h.main(*cases(), every_other_way, too_deep, not_asked_for, torch=True)
+h.main(*cases(), every_other_way, compiled, too_deep, not_asked_for, torch=True)

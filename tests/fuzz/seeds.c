@@ -117,7 +117,10 @@ static void put_step(struct job *job)
 {
 	PUT(job, wire_range_begin,
 	    record_begin(0, MAIN, 0xa, "train \"step\" \x01\xff\xe2\x80\xae"));
+	PUT(job, wire_module, record_module(0, MAIN, MODULE_BEGIN, 0, 0xb, 8));
+	PUT(job, wire_module, record_module(0, MAIN, MODULE_BEGIN, 1, 0xc, 8));
 	put_multiply(job);
+	PUT(job, wire_module, record_module(0, MAIN, MODULE_END, 0, 0, 0));
 	put_backward(job);
 	PUT(job, wire_range_end, record_end(0, MAIN, 0xa));
 	put_attempt(job, PHASE_ACTIVE, PHASE_ACTIVE);

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "support/call_records.h"
 #include "support/pipeline_run.h"
 #include "support/stderr_capture.h"
 
@@ -211,6 +212,40 @@ static void a_window_whose_beginning_is_lost_has_a_trace(void **state)
 	run_end(&run);
 }
 
+static void push_module(struct run *run, uint64_t time_ns, enum wire_module_kind kind)
+{
+	struct wire_module record = record_module(time_ns, MAIN, kind, 0, 0xa, 0x10);
+
+	push(run, &record);
+}
+
+static void calls_of_modules_are_those_of_the_window(void **state)
+{
+	const struct wire_symbol symbol = record_symbol(SYMBOL_PYTHON, 0x10, "Net");
+	struct run run;
+	cJSON *trace;
+
+	run_begin(&run, *state, "out", false);
+	push_session(&run);
+	push_attempt(&run, 10, 0, PHASE_WARMUP, PHASE_WARMUP);
+	push(&run, &symbol);
+	push_module(&run, 11, MODULE_BEGIN);
+	push_attempt(&run, 20, 1, PHASE_WARMUP, PHASE_ACTIVE);
+	push_module(&run, 21, MODULE_BEGIN); /* the one of warmup is over */
+	push_begin(&run, 22, 1, "forward");
+	push_end(&run, 25, 1);
+	push_module(&run, 29, MODULE_END);
+	push_module(&run, 30, MODULE_BEGIN);
+	push_attempt(&run, 40, 2, PHASE_ACTIVE, PHASE_AFTER);
+	push_stop(&run, 50, STOP_WINDOW_FINISHED);
+	assert_int_equal(run_finish(&run), 0);
+	assert_int_equal(run.summary->module_calls, 2);
+	trace = read_trace(&run);
+	assert_int_equal(count_events(trace, "nn.Module: Net_0"), 2);
+	cJSON_Delete(trace);
+	run_end(&run);
+}
+
 static void a_second_clock_reading_is_the_drift(void **state)
 {
 	struct wire_clock later = record_clock(52000000, OFFSET_NS - 250);
@@ -379,6 +414,7 @@ int main(void)
 		TEST(only_the_first_session_counts),
 		TEST(losses_of_all_stages_are_told),
 		TEST(a_window_whose_beginning_is_lost_has_a_trace),
+		TEST(calls_of_modules_are_those_of_the_window),
 		TEST(a_second_clock_reading_is_the_drift),
 		TEST(the_longest_detaching_is_told),
 		TEST(a_part_that_takes_longest_is_told_and_is_not_the_window),
