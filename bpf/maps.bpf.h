@@ -102,6 +102,7 @@ struct {
 /* A call of a module that is open. */
 struct module_frame {
 	__u64 frame, code, object;
+	__u64 is_wrapper; /* what it calls with the same object is no other call */
 };
 
 struct module_stack {
@@ -205,6 +206,7 @@ __u32 last_is_gone; /* another range has begun at its address since */
 __u32 plain_begins; /* attempts in a row that were told from nested ones by their begin */
 
 __u64 python_calls; /* that C made in warmup */
+__u32 wrapper_seen; /* torch.nn.Module.__call__ calls another function with the same object */
 
 __u32 open_range_count; /* entries of open_ranges; mostly there are none, and looking is not free */
 

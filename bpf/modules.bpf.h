@@ -4,9 +4,8 @@
  * enters the loop anew: _PyEval_EvalFrameDefault(thread, frame), whose frame names the code that
  * runs and holds its arguments. So each call of a module is hit once, at its beginning.
  *
- * No instruction of its own ends it. Its frame lies on the thread's data stack, which is last in,
- * first out: the call is over when the stack ends below its frame, or another code has taken the
- * frame's place. That is looked at whenever anything else is recorded of the thread.
+ * No instruction of its own ends it. It is over when its frame is no more among those that lead to
+ * the one that runs. That is looked at whenever anything else is recorded of the thread.
  */
 #ifndef MODULES_BPF_H
 #define MODULES_BPF_H
@@ -23,12 +22,7 @@
 #define TEXT_STATE 32
 #define TEXT_IS_COMPACT_ASCII 0x60
 
-/* A part of the data stack: _PyStackChunk. */
-struct stack_chunk {
-	__u64 previous, size, top; /* top: in words behind this head, when another part followed */
-};
-
-#define CHUNKS_MAX 8 /* parts between here and a module's call: 16 KB each, or more */
+#define FRAMES_MAX 256 /* that are looked at for one hit */
 
 /* Reads the characters of a str of ASCII; false: it is no such thing, or of another length. */
 static __always_inline bool text_read(__u64 text, char *to, __u32 size, bool is_tail)
@@ -57,23 +51,27 @@ static __always_inline bool same_bytes(const char *a, const char *b, __u32 size)
 
 static __always_inline __u8 code_look(__u64 code)
 {
-	static const char file[] = "torch/nn/modules/module.py";
-	static const char call[] = "_wrapped_call_impl", implementation[] = "_call_impl";
+	/* Without a NUL, as a string would lie where the kernel finds no variable. */
+	static const char file[26] = { 't', 'o', 'r', 'c', 'h', '/', 'n', 'n', '/',
+				       'm', 'o', 'd', 'u', 'l', 'e', 's', '/', 'm',
+				       'o', 'd', 'u', 'l', 'e', '.', 'p', 'y' };
+	static const char call[18] = { '_', 'w', 'r', 'a', 'p', 'p', 'e', 'd', '_',
+				       'c', 'a', 'l', 'l', '_', 'i', 'm', 'p', 'l' };
+	static const char implementation[10] = { '_', 'c', 'a', 'l', 'l', '_', 'i', 'm', 'p', 'l' };
 	char text[sizeof(file)] = {};
 	__u64 name = read_word(code + config.code_file + sizeof(__u64));
 	__u8 found = CODE_OTHER;
 
 	if (!name || !read_word(name + TEXT_STATE)) /* no str has a state of 0 */
 		return CODE_UNREADABLE;
-	if (text_read(name, text, sizeof(call) - 1, false) &&
-	    same_bytes(text, call, sizeof(call) - 1))
+	if (text_read(name, text, sizeof(call), false) && same_bytes(text, call, sizeof(call)))
 		found = CODE_CALL;
-	else if (text_read(name, text, sizeof(implementation) - 1, false) &&
-		 same_bytes(text, implementation, sizeof(implementation) - 1))
+	else if (text_read(name, text, sizeof(implementation), false) &&
+		 same_bytes(text, implementation, sizeof(implementation)))
 		found = CODE_IMPLEMENTATION;
 	if (found != CODE_OTHER &&
-	    (!text_read(read_word(code + config.code_file), text, sizeof(file) - 1, true) ||
-	     !same_bytes(text, file, sizeof(file) - 1)))
+	    (!text_read(read_word(code + config.code_file), text, sizeof(file), true) ||
+	     !same_bytes(text, file, sizeof(file))))
 		found = CODE_OTHER;
 	return found;
 }
@@ -92,47 +90,50 @@ static __always_inline __u8 code_kind(__u64 code)
 	return kind;
 }
 
-/* The frame still lies on the data stack that ends at top in this part, or in one before it. */
-static __always_inline bool is_on_stack(__u64 chunk, __u64 top, __u64 frame)
+/* The frame that the thread of Python's runs, or ran when it left for C. */
+static __always_inline __u64 current_frame(__u64 thread)
 {
-	int i;
+	__u64 frame = read_word(thread + config.thread_frame);
 
-	for (i = 0; i < CHUNKS_MAX && chunk; i++) {
-		struct stack_chunk head = {};
-
-		if (bpf_probe_read_user(&head, sizeof(head), (void *)chunk))
-			return false;
-		if (frame - chunk < head.size)
-			return frame < top;
-		chunk = head.previous;
-		/* A part that is not the last one ends where it did when the next one began. */
-		if (bpf_probe_read_user(&head, sizeof(head), (void *)chunk))
-			return false;
-		top = chunk + sizeof(head) + head.top * sizeof(__u64);
-	}
-	return false;
+	return config.has_cframe ? read_word(frame + config.cframe_frame) : frame;
 }
 
-/* How many of the thread's calls go on. frame: all at it and above it are over; 0: of none known.
+/*
+ * How many of the thread's calls go on: those whose frames are among the callers of the one that
+ * runs. entered: the frame of a call that begins, and so of none that goes on; else 0. From within,
+ * so that the first that is found ends it: the frames around it are there too. What has not been
+ * found within the bound is looked for again at the next hit. Not static: it is verified once. The
+ * mask tells the verifier, not the compiler, that depth is small.
  */
-static __always_inline __u32 modules_alive(const struct module_stack *stack, __u64 frame)
+__attribute__((noinline)) int modules_alive(__u32 tid, __u64 entered)
 {
-	struct {
-		__u64 chunk, top;
-	} ends = {};
-	__u32 depth = stack->depth, i;
+	struct module_stack *stack = bpf_map_lookup_elem(&module_stacks, &tid);
+	__u64 innermost, frame;
+	__u32 depth, i;
 
-	if (bpf_probe_read_user(&ends, sizeof(ends), (void *)(stack->thread + config.thread_chunk)))
+	if (!stack)
 		return 0;
-	for (i = 0; i < MODULES_OPEN_MAX && depth; i++) {
-		__u32 last = (depth - 1) & (MODULES_OPEN_MAX - 1);
-		const struct module_frame *open = &stack->frames[last];
+	innermost = current_frame(stack->thread);
+	frame = innermost;
+	depth = stack->depth;
+	if (depth > MODULES_OPEN_MAX)
+		return 0;
+	for (i = 0; i < FRAMES_MAX && depth; i++) {
+		const struct module_frame *open;
+		__u32 last = depth - 1;
 
-		if (open->frame != frame &&
-		    read_word(open->frame + config.frame_code) == open->code &&
-		    is_on_stack(ends.chunk, ends.top, open->frame))
+		barrier_var(last);
+		last &= MODULES_OPEN_MAX - 1;
+		open = &stack->frames[last];
+		if (frame == open->frame && frame != entered &&
+		    read_word(frame + config.frame_code) == open->code)
 			break;
-		depth--;
+		if (!frame || frame == open->frame) { /* gone, or another one is in its place */
+			depth = last;
+			frame = innermost;
+			continue;
+		}
+		frame = read_word(frame + config.frame_previous);
 	}
 	return depth;
 }
@@ -159,7 +160,7 @@ static __always_inline void modules_look(__u32 tid, __u64 now_ns)
 
 	if (!stack)
 		return;
-	depth = modules_alive(stack, 0);
+	depth = modules_alive(tid, 0);
 	if (depth == stack->depth)
 		return;
 	stack->depth = depth;
@@ -190,6 +191,7 @@ static __always_inline struct module_stack *modules_of(__u32 tid, __u64 thread)
 static __always_inline void on_python_call(struct pt_regs *ctx, __u32 tid, __u64 now_ns)
 {
 	struct module_frame call = { .frame = ARGUMENT_1(ctx) };
+	struct module_frame *last;
 	struct module_stack *stack;
 	__u64 type;
 	__u8 kind;
@@ -204,17 +206,22 @@ static __always_inline void on_python_call(struct pt_regs *ctx, __u32 tid, __u64
 		return;
 	}
 	call.object = read_word(call.frame + config.frame_locals);
+	call.is_wrapper = kind == CODE_CALL;
+	wrapper_seen |= call.is_wrapper;
 	stack = modules_of(tid, ARGUMENT_0(ctx));
 	if (!stack)
 		return;
-	depth = modules_alive(stack, call.frame);
-	if (depth && kind == CODE_IMPLEMENTATION &&
-	    stack->frames[(depth - 1) & (MODULES_OPEN_MAX - 1)].object == call.object) {
+	depth = modules_alive(tid, call.frame);
+	last = &stack->frames[(depth - 1) & (MODULES_OPEN_MAX - 1)];
+	if (depth && kind == CODE_IMPLEMENTATION && last->is_wrapper &&
+	    last->object == call.object) {
+		last->is_wrapper = 0;
 		stack->depth = depth;
-		return; /* what the call does, not another one */
+		return;
 	}
 	if (depth >= MODULES_OPEN_MAX) {
-		loss_count(LOSS_MODULE_DEPTH);
+		if (call.is_wrapper || !wrapper_seen)
+			loss_count(LOSS_MODULE_DEPTH);
 		return;
 	}
 	type = python_type(read_word(call.object + PY_OBJECT_TYPE), tid, now_ns);

@@ -94,11 +94,14 @@ struct probe_config {
 	/* CPython's layout, see python_layout.h. */
 	__u32 watches_modules; /* 0: calls of modules are not recorded, the rest means nothing */
 	__u32 frame_code;      /* in _PyInterpreterFrame: PyCodeObject * */
+	__u32 frame_previous;  /* the frame that called it */
 	__u32 frame_locals;    /* the first argument */
-	__u32 thread_chunk;    /* in PyThreadState: datastack_chunk, datastack_top */
+	__u32 thread_frame;    /* in PyThreadState: the frame that runs... */
+	__u32 has_cframe;      /* ...or what points to it, at... */
+	__u32 cframe_frame;    /* ...this in _PyCFrame */
 	__u32 code_file;       /* in PyCodeObject: co_filename, co_name */
 	__u32 text_characters; /* behind a PyASCIIObject */
-	__u32 reserved2;
+	__u32 reserved2[2];
 };
 
 #define PROBE_COOKIE(kind, subject) ((__u64)(kind) | (__u64)(subject) << 32)
@@ -195,7 +198,7 @@ struct operator_places {
 _Static_assert(sizeof(struct ring_hole) == 40, "ring_hole");
 _Static_assert(sizeof(struct ring_loss) == 24 * LOST_KINDS + 16 + 40 * RING_HOLES, "ring_loss");
 _Static_assert(sizeof(struct operator_places) == 4 + 4 * SHAPES_ARGUMENTS_MAX, "operator_places");
-_Static_assert(sizeof(struct probe_config) == 200, "probe_config");
+_Static_assert(sizeof(struct probe_config) == 216, "probe_config");
 _Static_assert(sizeof(struct attempt_slot) == 32, "attempt_slot");
 
 #endif /* PROBE_CONFIG_H */

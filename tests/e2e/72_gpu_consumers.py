@@ -31,14 +31,13 @@ def holistic_trace_analysis():
 
 
 def tensorboard_plugin():
-    """Less the module view, which is made of Python frames."""
     python = consumers.environment("tb")
     rows = consumers.checker(python, "check_tb.py", traces() + "/trace", "--truth", traces() + "/truth.json",
-                             "--views", "overall,operator,kernel,trace,distributed,memory")
+                             "--views", "overall,operator,kernel,trace,distributed,memory,module")
     total = next(r for r in rows if r["part"] == "TOTAL")
     h.equal((total["failed"], total["figures_wrong"]), ([], []), "views and figures")
     plugin = next(r for r in rows if r["part"] == "plugin")
-    h.equal(set(plugin["views"]), {"Overview", "Operator", "Kernel", "Trace", "Distributed", "Memory"}, "views")
+    h.equal(set(plugin["views"]), {"Overview", "Operator", "Kernel", "Trace", "Distributed", "Memory", "Module"}, "views")
 
 
 h.main(holistic_trace_analysis, tensorboard_plugin)

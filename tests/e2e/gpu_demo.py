@@ -136,7 +136,7 @@ STEP_US = (1000000, 2000000, 4000000)
 def rank(directory, number, ranks, steps, step_us):
     job = g.Job("--ranges", 1, step_us=step_us, env={"RANK": str(number), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(number)})
     path = os.path.join(directory, "rank%d" % number)
-    out = h.capture(job.target, path, "--wait", 2, "--warmup", 2, "--active", steps, "--exact", "--max-overhead", 10000)
+    out = h.capture(job.target, path, "--wait", 2, "--warmup", 2, "--active", steps, "--exact", "--max-overhead", 10000, "--with-modules")
     _, truth = job.stop()
     h.check_output(out)
     shutil.copy(os.path.join(path, "trace", os.listdir(os.path.join(path, "trace"))[0]), os.path.join(directory, "trace"))

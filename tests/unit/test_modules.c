@@ -117,9 +117,9 @@ static void a_call_ends_with_the_last_thing_inside(void **state)
 	end(fixture, 300, 0);
 	operation(fixture, 300, 310);
 	assert_int_equal(fixture->count, 3);
-	assert_call(fixture, 0, "nn.Module: Linear_0", 110, 150);
-	assert_call(fixture, 1, "nn.Module: ReLU_0", 160, 180);
-	assert_call(fixture, 2, "nn.Module: Net_0", 100, 180);
+	assert_call(fixture, 0, "nn.Module: Linear_0", 110, 152);
+	assert_call(fixture, 1, "nn.Module: ReLU_0", 160, 182);
+	assert_call(fixture, 2, "nn.Module: Net_0", 100, 184);
 	assert_true(fixture->told[0].parent_id == 1 && fixture->told[0].id == 2);
 	assert_true(fixture->told[1].parent_id == 1 && fixture->told[1].id == 3);
 	assert_true(fixture->told[2].parent_id == 0 && fixture->told[2].id == 1);
@@ -137,17 +137,38 @@ static void a_told_end_of_an_operator_counts(void **state)
 	begin(fixture, 100, 0, 0xa, LINEAR);
 	op_begin(&fixture->calls, 110, ADD, 1000);
 	end(fixture, 200, 0);
-	assert_call(fixture, 0, "nn.Module: Linear_0", 100, 140);
+	assert_call(fixture, 0, "nn.Module: Linear_0", 100, 142);
 	begin(fixture, 300, 0, 0xa, LINEAR);
 	op_begin(&fixture->calls, 310, ADD, 1000);
 	begin(fixture, 320, 0, 0xa, LINEAR); /* before what comes next, as the trace shows it */
 	assert_int_equal(fixture->count, 2);
 	assert_true(fixture->told[1].end_ns > 310 && fixture->told[1].end_ns <= 320);
-	assert_true(fixture->told[1].end_ns ==
+	assert_true(fixture->told[1].end_ns >
 		    span_shown_end_ns(span_recorder_find(&fixture->calls.out, "aten::add")));
 }
 
-static void an_empty_call_has_no_time(void **state)
+/* As far as there is room before what comes next. */
+static void rows_that_end_together_are_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t depth;
+
+	name_types(fixture);
+	for (depth = 0; depth < 3; depth++)
+		begin(fixture, 100 + depth, depth, 0xa + depth, NET);
+	operation(fixture, 110, 120);
+	end(fixture, 200, 0);
+	for (depth = 0; depth < 3; depth++)
+		assert_true(fixture->told[depth].end_ns == 120 + 2 * (depth + 1));
+	for (depth = 0; depth < 3; depth++)
+		begin(fixture, 300 + depth, depth, 0xa + depth, NET);
+	operation(fixture, 310, 320);
+	end(fixture, 323, 0);
+	for (depth = 0; depth < 3; depth++)
+		assert_true(fixture->told[3 + depth].end_ns == 322);
+}
+
+static void an_empty_call_has_hardly_any_time(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -155,7 +176,7 @@ static void an_empty_call_has_no_time(void **state)
 	operation(fixture, 10, 20);
 	begin(fixture, 100, 0, 0xa, RELU);
 	end(fixture, 200, 0);
-	assert_call(fixture, 0, "nn.Module: ReLU_0", 100, 100);
+	assert_call(fixture, 0, "nn.Module: ReLU_0", 100, 102);
 }
 
 static void instances_are_numbered_by_class(void **state)
@@ -200,9 +221,9 @@ static void threads_are_apart(void **state)
 	end(fixture, 140, 0);
 	fixture->calls.tid = 7;
 	end(fixture, 150, 0);
-	assert_call(fixture, 0, "nn.Module: Linear_0", 110, 130);
+	assert_call(fixture, 0, "nn.Module: Linear_0", 110, 132);
 	assert_true(fixture->told[0].parent_id == 0 && fixture->told[0].tid == 8);
-	assert_call(fixture, 1, "nn.Module: Net_0", 100, 100);
+	assert_call(fixture, 1, "nn.Module: Net_0", 100, 102);
 }
 
 static void what_began_before_the_window_is_not_shown(void **state)
@@ -314,7 +335,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_call_ends_with_the_last_thing_inside),
 		TEST(a_told_end_of_an_operator_counts),
-		TEST(an_empty_call_has_no_time),
+		TEST(rows_that_end_together_are_apart),
+		TEST(an_empty_call_has_hardly_any_time),
 		TEST(instances_are_numbered_by_class),
 		TEST(threads_are_apart),
 		TEST(what_began_before_the_window_is_not_shown),

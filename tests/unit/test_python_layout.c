@@ -7,8 +7,11 @@ static void known_versions_have_a_layout(void **state)
 {
 	static const struct {
 		const char *version;
-		__u32 frame_code, thread_chunk, text_characters;
-	} rows[] = { { "3.11", 32, 296, 48 }, { "3.12", 0, 232, 40 }, { "3.13", 0, 232, 40 } };
+		__u32 frame_code, frame_previous, thread_frame, has_cframe, cframe_frame;
+		__u32 text_characters;
+	} rows[] = { { "3.11", 32, 48, 56, 1, 8, 48 },
+		     { "3.12", 0, 8, 56, 1, 0, 40 },
+		     { "3.13", 0, 8, 72, 0, 0, 40 } };
 	size_t i;
 
 	(void)state;
@@ -17,7 +20,10 @@ static void known_versions_have_a_layout(void **state)
 
 		assert_row(i, python_layout_of(rows[i].version, &config));
 		assert_row(i, config.frame_code == rows[i].frame_code);
-		assert_row(i, config.thread_chunk == rows[i].thread_chunk);
+		assert_row(i, config.frame_previous == rows[i].frame_previous);
+		assert_row(i, config.thread_frame == rows[i].thread_frame);
+		assert_row(i, config.has_cframe == rows[i].has_cframe);
+		assert_row(i, config.cframe_frame == rows[i].cframe_frame);
 		assert_row(i, config.text_characters == rows[i].text_characters);
 		assert_row(i, config.frame_locals == 72 && config.code_file == 112);
 		assert_row(i, !config.watches_modules);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/edges.h"
 #include "base/hashmap.h"
 
 /* The module at an address, or how many instances of a class have a name. */
@@ -178,13 +179,24 @@ static int find_thread(struct modules *modules, uint32_t tid, struct thread_modu
 	return 0;
 }
 
+/*
+ * Behind the last thing seen inside and behind the module inside that ends with it, as far as there
+ * is room before what comes next: rows that end together seem to reach out of each other (edges.h).
+ */
+static uint64_t end_of(const struct open_module *open, uint64_t seen_ns, uint64_t now_ns)
+{
+	if (seen_ns < open->call.start_ns)
+		seen_ns = open->call.start_ns;
+	return seen_ns + EDGES_GAP_NS < now_ns ? seen_ns + EDGES_GAP_NS : seen_ns;
+}
+
 static int close_innermost(struct modules *modules, struct thread_modules *thread, uint64_t end_ns,
 			   bool is_finished)
 {
 	struct open_module *open = &thread->open[--thread->depth];
 	struct mark_sink *marks = modules->marks;
 
-	open->call.end_ns = end_ns > open->call.start_ns ? end_ns : open->call.start_ns;
+	open->call.end_ns = end_ns;
 	open->call.is_finished = is_finished;
 	return open->is_shown ? marks->module(marks, &open->call) : 0;
 }
@@ -220,8 +232,10 @@ int modules_event(struct modules *modules, const struct event *event, bool is_ac
 		return err;
 	err = spans_pause(modules->spans, event->header,
 			  thread->depth > depth ? thread->open[depth].begun : UINT64_MAX, &seen_ns);
-	while (!err && thread->depth > depth)
+	while (!err && thread->depth > depth) {
+		seen_ns = end_of(&thread->open[thread->depth - 1], seen_ns, event->header->time_ns);
 		err = close_innermost(modules, thread, seen_ns, true);
+	}
 	if (err || event->header->subject != MODULE_BEGIN)
 		return err;
 	if (thread->depth == MODULES_OPEN_MAX) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Modules called in every way that is not plain: one in a loop, one inside of its own class, with hooks, left by an exception, by forward()
+"""Modules called in every way that is not plain: one in a loop, one inside of its own class, one inside of itself, with hooks, left by an exception, by forward()
 itself, by checkpoint a second time in backward, in a row without an operator, far inside of others."""
 import common
 from common import now
@@ -52,6 +52,12 @@ def main():
             except RuntimeError:
                 return self.other(x)
 
+    class Again(nn.Module):
+        """Calls itself."""
+
+        def forward(self, x, times=2):
+            return self(x.relu(), times - 1) if times else x
+
     class Keys(nn.Module):
         """Python that C calls and that is no module."""
 
@@ -61,7 +67,7 @@ def main():
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.loop, self.deep, self.careful, self.keys = Loop(), Deep(opt.depth), Careful(), Keys()
+            self.loop, self.deep, self.careful, self.keys, self.itself = Loop(), Deep(opt.depth), Careful(), Keys(), Again()
             self.empty = nn.Sequential(*(nn.Identity() for _ in range(3)))
             self.hooked, self.again, self.direct = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 16)
             self.norm = nn.LayerNorm(16)
@@ -69,7 +75,7 @@ def main():
 
         def forward(self, x):
             x = self.careful(self.deep(self.loop(x)))
-            x = self.hooked(self.keys(self.empty(x)))
+            x = self.hooked(self.keys(self.empty(self.itself(x))))
             x = checkpoint(self.again, x, use_reentrant=False)
             return self.direct.forward(x)
 

@@ -4,23 +4,8 @@
 #include "bindings.h"
 #include "ledger.h"
 #include "operators.h"
+#include "python.h"
 #include "record_function.h"
-
-// The memory of CPython's objects, as far as a tracer reads it.
-struct _typeobject {
-	uint64_t refcount;
-	_typeobject *type;
-	uint64_t size;
-	const char *tp_name;
-};
-struct _object {
-	uint64_t refcount;
-	_typeobject *type;
-};
-static_assert(offsetof(_object, type) == 8, "ob_type");
-static_assert(offsetof(_typeobject, tp_name) == 24, "tp_name");
-
-using PyObject = _object;
 
 static _typeobject type_type = {1, &type_type, 0, "type"};
 static _typeobject doubling_type = {1, &type_type, 0, "Doubling"};

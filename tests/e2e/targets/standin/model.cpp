@@ -9,8 +9,10 @@
 
 namespace ops = at::_ops;
 
+using standin::Function;
+using standin::PythonFrame;
+
 static constexpr int kWidth = 64;
-static constexpr int kLayers = 3;
 
 static at::TensorList list(const std::vector<at::Tensor> &tensors)
 {
@@ -36,20 +38,51 @@ Model::Model(uint32_t seed, standin::DeviceKind device)
 	standin::tensor_data(inv_scale_)[0] = 0.25F;
 }
 
+// From functions whose frames lie where those of the model and of the last module in it lay: the
+// first has its code where the model had its own; what the module left there is still to be seen.
+static at::Tensor detached(const at::Tensor &tensor)
+{
+	PythonFrame compute_loss(Function::compute_loss), prepare(Function::prepare),
+		detach(Function::detach);
+
+	return ops::detach::call(tensor);
+}
+
 void Model::forward()
 {
 	tape_.nodes.clear();
 	standin::Recording recording(&tape_);
+	PythonFrame train_step(Function::train_step);
 
-	for (const at::Tensor &weight : weights_) {
-		activation_ = ops::linear::call(activation_, weight, weights_[0]);
-		activation_ = ops::relu::call(activation_);
+	net_([this] { layers(); });
+	at::Tensor output = detached(activation_);
+	log_softmax_([&] { activation_ = ops::_log_softmax::call(output, 1, false); });
+}
+
+void Model::layers()
+{
+	for (int i = 0; i < kLayers; i++) {
+		{
+			PythonFrame project(Function::project);
+
+			layers_[i].linear([&] {
+				activation_ =
+					ops::linear::call(activation_, weights_[i], weights_[0]);
+			});
+		}
+		standin::call_python(Function::neighbour, nullptr, [] {});
+		layers_[i].relu([&] {
+			standin::call_python(Function::namesake, nullptr, [&] {
+				activation_ = ops::relu::call(activation_);
+			});
+		});
 	}
-	activation_ = ops::_log_softmax::call(ops::detach::call(activation_), 1, false);
 }
 
 void Model::backward(bool overflow)
 {
+	PythonFrame train_step(Function::train_step), own(Function::backward);
+
 	standin::run_backward(tape_, ops::detach::call(activation_));
 	for (at::Tensor &grad : grads_)
 		ops::add__Tensor::call(grad, ops::mm::call(activation_, grad), c10::Scalar(1));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd.h"
+#include "python.h"
 #include "torch_types.h"
 
 class Model
@@ -25,6 +26,17 @@ class Model
 	uint64_t checksum() const;
 
       private:
+	static constexpr int kLayers = 3;
+	struct Layer {
+		standin::Module linear{ standin::ModuleClass::Linear };
+		standin::Module relu{ standin::ModuleClass::ReLU };
+	};
+
+	void layers();
+
+	Layer layers_[kLayers];
+	standin::Module net_{ standin::ModuleClass::Net };
+	standin::Module log_softmax_{ standin::ModuleClass::LogSoftmax };
 	std::vector<at::Tensor> weights_, grads_;
 	standin::Tape tape_;
 	at::Tensor activation_, scale_, inv_scale_, growth_tracker_, found_inf_;

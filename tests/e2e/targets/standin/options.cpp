@@ -47,6 +47,7 @@ static const Number numbers[] = {
 	{"--op-pause-us", &Options::op_pause_us, "sleep so long between the parts of a round"},
 	{"--op-errors", &Options::op_errors, "N C++ exceptions a round through operators"},
 	{"--throw-all", &Options::throw_all, "N rounds of exceptions through all that is probed"},
+	{"--module-errors", &Options::module_errors, "N C++ exceptions an attempt through modules"},
 	{"--spawn-threads", &Options::spawn_threads, "N threads an attempt that come and go"},
 	{"--timer-us", &Options::timer_us, "a signal that often"},
 };
@@ -68,6 +69,7 @@ static const Switch switches[] = {
 	{"--backward-thread", &Options::backward_thread, "nodes of a round run on their own thread"},
 	{"--device-memory", &Options::device_memory, "rounds use a device's allocator too"},
 	{"--boxed", &Options::boxed, "rounds call an operator as torch.ops does"},
+	{"--old-frames", &Options::old_frames, "backward's frame is over what a module left of its own"},
 };
 
 static const Word words[] = {

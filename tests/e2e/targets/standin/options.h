@@ -40,6 +40,7 @@ struct Options {
 	bool backward_thread = false;
 	bool device_memory = false;
 	bool boxed = false;
+	bool old_frames = false;
 	std::string gate;
 	std::string gpu;
 	std::string gpu_truth;
@@ -48,6 +49,7 @@ struct Options {
 	bool memory_lies = false;
 	int64_t range_rate = 0;
 	int64_t throw_all = 0;
+	int64_t module_errors = 0;
 	int64_t spawn_threads = 0;
 	int64_t timer_us = 0;
 	std::string deed = "none";

@@ -37,6 +37,7 @@ STANDIN_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -Werror -Wno-missing-field-init
 STANDIN_CPU_SRCS := record_function profiler_ops autograd operators schemas tensors kernels \
 	kernels_views tick
 STANDIN_PYTHON_SRCS := bindings functions
+STANDIN_INTERPRETER_SRCS := python
 STANDIN_C10_SRCS := fault ledger memory
 STANDIN_JOB_SRCS := job options truth model crew workers hostile_names operator_work throw_all lies deeds \
 	confine workload gpu
@@ -68,6 +69,7 @@ $(BUILD)/obj-$(1)/%.o: $(STANDIN_SRC)/%.cpp $(STANDIN_SRC)/standin.mk
 	@mkdir -p $$(@D)
 	$(STANDIN_Q)$(CXX) $(STANDIN_CXXFLAGS) $(STANDIN_FLAGS_$(1)) -c -o $$@ $$<
 
+$(call standin_library,$(1),python3.11,$(STANDIN_INTERPRETER_SRCS),)
 $(call standin_library,$(1),c10,$(STANDIN_C10_SRCS),)
 $(call standin_library,$(1),torch_cpu,$(STANDIN_CPU_SRCS),c10)
 $(call standin_library,$(1),torch_python,$(STANDIN_PYTHON_SRCS),torch_cpu c10)
@@ -84,12 +86,13 @@ $(BUILD)/$(1)/torch/version.py: $(STANDIN_SRC)/version.py.in $(STANDIN_SRC)/stan
 	$(STANDIN_Q)sed 's/@VERSION@/$(STANDIN_VERSION_$(1))/' $$< > $$@
 
 $(BUILD)/$(1)/standin: $(foreach s,$(STANDIN_PROGRAM_SRCS),$(BUILD)/obj-$(1)/$(s).o) \
-		$(BUILD)/$(1)/torch/lib/libtorch_python.so $(BUILD)/$(1)/torch/version.py \
-		$(BUILD)/$(1)/torch/_C.cpython-311-x86_64-linux-gnu.so
+		$(BUILD)/$(1)/torch/lib/libtorch_python.so $(BUILD)/$(1)/torch/lib/libpython3.11.so \
+		$(BUILD)/$(1)/torch/version.py $(BUILD)/$(1)/torch/_C.cpython-311-x86_64-linux-gnu.so
 	@echo "  STANDIN $$@"
 	$(STANDIN_Q)$(CXX) -pthread '-Wl,-rpath,$$$$ORIGIN/torch/lib' -o $$@.tmp \
 		$(foreach s,$(STANDIN_PROGRAM_SRCS),$(BUILD)/obj-$(1)/$(s).o) \
-		-L$(BUILD)/$(1)/torch/lib -Wl,--no-as-needed -ltorch_python -ltorch_cpu -lc10 -ldl
+		-L$(BUILD)/$(1)/torch/lib -Wl,--no-as-needed -ltorch_python -ltorch_cpu -lc10 \
+		-lpython3.11 -ldl
 	$(STANDIN_Q)mv -f $$@.tmp $$@
 
 -include $(wildcard $(BUILD)/obj-$(1)/*.d)
@@ -99,10 +102,10 @@ $(foreach f,$(STANDIN_FLAVOURS),$(eval $(call standin_flavour,$(f))))
 
 # The program's objects once more, to be loaded and given up by a program that knows none of them.
 $(BUILD)/standin/libstandin_job.so: $(STANDIN_JOB_SRCS:%=$(BUILD)/obj-standin/%.o) \
-		$(BUILD)/standin/torch/lib/libtorch_python.so
+		$(BUILD)/standin/torch/lib/libtorch_python.so $(BUILD)/standin/torch/lib/libpython3.11.so
 	$(STANDIN_Q)$(CXX) -shared -pthread '-Wl,-rpath,$$ORIGIN/torch/lib' -o $@.tmp \
 		$(STANDIN_JOB_SRCS:%=$(BUILD)/obj-standin/%.o) -L$(BUILD)/standin/torch/lib \
-		-Wl,--no-as-needed -ltorch_python -ltorch_cpu -lc10 -ldl
+		-Wl,--no-as-needed -ltorch_python -ltorch_cpu -lc10 -lpython3.11 -ldl
 	$(STANDIN_Q)mv -f $@.tmp $@
 
 $(BUILD)/standin/standin-host: $(STANDIN_SRC)/host.c $(STANDIN_SRC)/job.h \

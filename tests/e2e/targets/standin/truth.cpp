@@ -6,6 +6,7 @@
 
 #include "ledger.h"
 #include "memory.h"
+#include "python.h"
 
 static std::string quoted(const std::string &bytes)
 {
@@ -86,10 +87,11 @@ void Truth::attempt(int64_t index, bool applied, const StepTimes &times, uint64_
 	(applied ? applied_ : skipped_)++;
 	printf("{\"attempt\": %" PRId64 ", \"outcome\": \"%s\", \"range_begin\": %" PRId64
 	       ", \"step_begin\": %" PRId64 ", \"step_end\": %" PRId64 ", \"result\": \"%016" PRIx64
-	       "\", \"thrown\": %" PRId64 ", \"begun\": %s, \"merged\": %s",
+	       "\", \"thrown\": %" PRId64 ", \"begun\": %s, \"merged\": %s, \"modules\": %s",
 	       index, applied ? "applied" : "skipped", times.range_begin_ns, times.step_begin_ns,
 	       times.step_end_ns, result, thrown_,
-	       object(begun_in_attempt_).c_str(), merged.c_str());
+	       object(begun_in_attempt_).c_str(), merged.c_str(),
+	       object(standin::collect_module_calls()).c_str());
 	if (tells_operators_) {
 		printf(", \"device_totals\": [%" PRIu64 ", %" PRIu64 "], %s",
 		       standin::device_allocated(), standin::device_reserved(),

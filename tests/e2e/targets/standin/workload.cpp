@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "fault.h"
 #include "hostile_names.h"
 #include "operators.h"
+#include "python.h"
 #include "ranges.h"
 #include "record_function.h"
 #include "tick.h"
@@ -18,6 +20,7 @@ using standin::Fault;
 
 static constexpr int kNestedDepth = 8;
 static constexpr int64_t kPieceUs = 1000;
+static constexpr int64_t kForwardPlaces = 19; // that may throw: 4 in linear, 2 in relu, 1 behind
 
 static standin::DeviceKind device_kind(const Options &options)
 {
@@ -109,7 +112,7 @@ void Workload::train_step(int64_t index, bool overflow)
 		model_.zero_grad();
 	}
 	model_.forward();
-	model_.backward(overflow);
+	backward(overflow);
 	reduce_gradients();
 	is_step_nested_ = options_.nested_step_from && index >= options_.nested_step_from;
 	bool applied = optimizer();
@@ -154,6 +157,15 @@ void Workload::spawn()
 		thread.join();
 }
 
+void Workload::backward(bool overflow)
+{
+	std::optional<standin::PythonFrame> run_backward;
+
+	if (options_.old_frames)
+		run_backward.emplace(standin::Function::run_backward);
+	model_.backward(overflow);
+}
+
 // As DistributedDataParallel, in one piece.
 void Workload::reduce_gradients()
 {
@@ -192,6 +204,7 @@ void Workload::mixed_in()
 		hostile_ranges(truth_);
 	burst();
 	throw_some();
+	throw_through_modules();
 	for (int64_t i = 0; i < options_.throw_all; i++)
 		throw_all_.round();
 	if (options_.lies)
@@ -281,6 +294,14 @@ void Workload::throw_one(int64_t kind)
 	}
 }
 
+// From each of the places in turn that a forward passes.
+void Workload::throw_through_modules()
+{
+	for (int64_t i = 0; i < options_.module_errors; i++)
+		catching(Fault::kernel, &Workload::call_model,
+			 static_cast<int>(i % kForwardPlaces));
+}
+
 void Workload::catching(Fault fault, void (Workload::*call)(), int skip)
 {
 	standin::arm_fault(fault, skip);
@@ -336,6 +357,11 @@ void Workload::call_item()
 void Workload::call_unscale()
 {
 	model_.unscale();
+}
+
+void Workload::call_model()
+{
+	model_.forward();
 }
 
 bool Workload::optimizer()

@@ -37,6 +37,7 @@ class Workload
 	void sleep();
 	void spawn();
 	uint64_t result() const;
+	void backward(bool overflow);
 	void reduce_gradients();
 	void user_ranges();
 	void mixed_in();
@@ -46,6 +47,7 @@ class Workload
 	void burst();
 	void throw_some();
 	void throw_one(int64_t kind);
+	void throw_through_modules();
 	void catching(standin::Fault fault, void (Workload::*call)(), int skip = 0);
 	void enter_and_exit();
 	void call_mm();
@@ -54,6 +56,7 @@ class Workload
 	void call_backward_deep();
 	void call_item();
 	void call_unscale();
+	void call_model();
 	bool optimizer();
 	bool scaled_optimizer();
 	void optimizer_step(bool fused, bool is_boundary);
