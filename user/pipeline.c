@@ -213,18 +213,19 @@ static uint64_t started_ns(const struct wire_probes *probes)
 	return time_ns > probes->duration_ns ? time_ns - probes->duration_ns : 0;
 }
 
-static void on_probes(struct pipeline *pipeline, const struct event *event)
+static int on_probes(struct pipeline *pipeline, const struct event *event)
 {
 	struct summary *summary = &pipeline->summary;
 
 	keep_longest(event->probes->is_attached ? &summary->attach_ns : &summary->detach_ns,
 		     event->probes->duration_ns);
 	if (event->probes->is_part)
-		return;
+		return 0;
 	if (event->probes->is_attached)
 		window_attached(pipeline->window, started_ns(event->probes));
 	else
 		window_detached(pipeline->window, event->header->time_ns);
+	return 0;
 }
 
 static int on_call(struct pipeline *pipeline, const struct event *event)
@@ -317,8 +318,7 @@ static int on_event(struct event_sink *sink, const struct event *event)
 	case WIRE_HOLE:
 		return on_loss(pipeline, event);
 	case WIRE_PROBES:
-		on_probes(pipeline, event);
-		return 0;
+		return on_probes(pipeline, event);
 	case WIRE_AGENT:
 	case WIRE_DEVICE:
 		return device_stage_event(pipeline->devices, event, &pipeline->summary);

@@ -127,6 +127,16 @@ def standin_is_shaped_as_the_real_one():
 
 
 @h.bulk
+def the_kernel_takes_the_programs_types():
+    """It takes the programs without them as well, but then verifies again what is called twice, and knows no loop but those that it can unroll."""
+    with h.scratch() as d:
+        t = s.standin("--step-us", 1000)
+        out = h.capture(t, d + "/out", "-v", "--wait", 1, "--warmup", 1, "--active", 2, *MODULES)
+        h.check("BTF" not in out.run.err, "libbpf has to say of types: %s" % out.run.err)
+        t.stop()
+
+
+@h.bulk
 def once_a_step():
     """Each of the eight once, by default and with every end probed."""
     for options in ((), ("--exact",)):
@@ -262,6 +272,6 @@ def killed_in_active():
     t.stop()
 
 
-h.main(standin_is_shaped_as_the_real_one, once_a_step, in_ranges, stripped_library, old_string_abi, oldest_release, not_asked_for, over_an_old_frame,
+h.main(standin_is_shaped_as_the_real_one, the_kernel_takes_the_programs_types, once_a_step, in_ranges, stripped_library, old_string_abi, oldest_release, not_asked_for, over_an_old_frame,
        where_nothing_is_seen_after_an_operator, repeated_windows, left_by_exceptions, on_many_threads, loop_on_another_thread,
        beside_other_operators, beside_forked_workers, with_little_room, killed_in_active)
