@@ -76,7 +76,7 @@ class Cell:
     def tpbpf(self, *args, prefix=(), out=None):
         """Its options are those under which everything is probed."""
         self.footprint = kernel.Footprint()
-        self.run = h.Run("-p", self.target.watched_pid, "-v", "-o", out or self.out_path, *args, *s.ALL, *self.row.options, prefix=prefix,
+        self.run = h.Run("-p", self.target.watched_pid, "-v", "-o", out or self.out_path, *args, *s.ALL, "--with-modules", *self.row.options, prefix=prefix,
                          env=self.footprint.environment)
         self.rounds += 1
         return self.run
