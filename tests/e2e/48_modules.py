@@ -7,7 +7,7 @@ import decimal
 import harness as h
 import torch_truth as truth
 
-JOBS = ("lesson", "cnn", "transformer", "embedding", "custom_function", "two_optimizers", "accumulate")
+JOBS = ("lesson", "cnn", "transformer", "custom_function")
 KNOWN = ("3.11", "3.12", "3.13")
 
 
