@@ -260,6 +260,21 @@ static void the_windows_end_closes_what_is_open(void **state)
 	assert_true(fixture->told[2].is_finished);
 }
 
+static void none_ends_before_it_began(void **state)
+{
+	struct fixture *fixture = *state;
+
+	name_types(fixture);
+	begin(fixture, 100, 0, 0xa, NET);
+	begin(fixture, 500, 1, 0xb, LINEAR);
+	assert_int_equal(modules_close_open(fixture->modules, 400), 0);
+	assert_call(fixture, 0, "nn.Module: Linear_0", 500, 500);
+	assert_call(fixture, 1, "nn.Module: Net_0", 100, 500);
+	begin(fixture, 900, 0, 0xa, NET); /* times may go back as well */
+	end(fixture, 800, 0);
+	assert_call(fixture, 2, "nn.Module: Net_0", 900, 900);
+}
+
 /* Records are lost: what comes next says how deep it lies. */
 static void a_lost_record_is_made_up_for(void **state)
 {
@@ -341,6 +356,7 @@ int main(void)
 		TEST(threads_are_apart),
 		TEST(what_began_before_the_window_is_not_shown),
 		TEST(the_windows_end_closes_what_is_open),
+		TEST(none_ends_before_it_began),
 		TEST(a_lost_record_is_made_up_for),
 		TEST(no_depth_goes_past_the_table),
 		TEST(instances_and_threads_are_bounded),

@@ -251,8 +251,17 @@ int modules_close_open(struct modules *modules, uint64_t end_ns)
 	int err = 0;
 
 	for (thread = modules->threads; thread && !err; thread = thread->next) {
-		while (thread->depth && !err)
-			err = close_innermost(modules, thread, end_ns, false);
+		uint64_t thread_end_ns = end_ns;
+
+		/* One may have begun a moment after it: then it ends there, and so does what is
+		 * around it. */
+		while (thread->depth && !err) {
+			const struct open_module *open = &thread->open[thread->depth - 1];
+
+			if (open->call.start_ns > thread_end_ns)
+				thread_end_ns = open->call.start_ns;
+			err = close_innermost(modules, thread, thread_end_ns, false);
+		}
 	}
 	return err;
 }
