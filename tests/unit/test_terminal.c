@@ -246,6 +246,18 @@ static void what_was_given_up_is_told(void **state)
 		    "timing.modes in profile.json");
 }
 
+static void modules_are_told_where_they_were_asked_for(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->capture.summary.module_calls = 63;
+	assert_no_line(fixture, "modules");
+	fixture->capture.session.plan.activities |= ACTIVITY_MODULES;
+	assert_line(fixture, "modules: 63 calls of nn.Module, in the trace");
+	fixture->capture.summary.module_calls = 0;
+	assert_line(fixture, "modules: none (no module was called in the window)");
+}
+
 static void how_probes_were_attached_is_told(void **state)
 {
 	struct fixture *fixture = *state;
@@ -406,6 +418,7 @@ int main(void)
 		TEST(what_found_the_rings_full_is_told),
 		TEST(inferred_ends_are_told),
 		TEST(what_was_given_up_is_told),
+		TEST(modules_are_told_where_they_were_asked_for),
 		TEST(how_probes_were_attached_is_told),
 		TEST(what_the_kernel_cannot_do_is_told),
 		TEST(memory_is_told),

@@ -282,6 +282,20 @@ static int put_memory(struct byte_sink *out, const struct summary *summary)
 	return err ? err : print(out, "\n");
 }
 
+static int put_modules(struct byte_sink *out, const struct summary *summary)
+{
+	struct activity_state modules;
+
+	if (!(summary->session->plan.activities & ACTIVITY_MODULES) ||
+	    summary->state == WINDOW_NO_CAPTURE)
+		return 0;
+	if (summary->module_calls)
+		return print(out, "modules: %" PRIu64 " calls of nn.Module, in the trace\n",
+			     summary->module_calls);
+	activity_state_of(summary, ACTIVITY_MODULES, &modules);
+	return print(out, "modules: none (%s)\n", modules.reason);
+}
+
 /* Of all devices and active attempts together. */
 static double busy_percent(const struct device_summary *device)
 {
@@ -461,7 +475,7 @@ static int terminal_finish(struct byte_sink *out, const struct summary *summary)
 	static int (*const parts[])(struct byte_sink *, const struct summary *) = {
 		put_state,   put_attached, put_warmup,	  put_doubtful, put_no_attempts,
 		put_times,   put_top,	   put_operators, put_given_up, put_memory,
-		put_devices, put_loss,	   put_not_seen,  put_files,
+		put_modules, put_devices,  put_loss,	  put_not_seen, put_files,
 	};
 	size_t i;
 	int err = 0;
