@@ -6,7 +6,8 @@ from consumers import checker, environment
 
 def lesson(directory):
     t = h.torch_target(h.torch_python(), "lesson")
-    out = h.capture(t, directory + "/out", "--wait", 2, "--warmup", 2, "--active", 5, "--activities", "operators,autograd,memory", "--max-overhead", 1000)
+    out = h.capture(t, directory + "/out", "--wait", 2, "--warmup", 2, "--active", 5, "--activities", "operators,autograd,memory", "--max-overhead", 1000,
+                    "--with-modules")
     t.stop()
     h.check_output(out)
     return out
@@ -16,7 +17,9 @@ def tensorboard_plugin():
     python = environment("tb")
     with h.scratch() as d:
         out = lesson(d)
-        rows = checker(python, "check_tb.py", out.path + "/trace", "--views", "overall,operator,trace,memory")
+        has_modules = out.profile["activities"]["modules"]["state"] == "on"  # not every Python is known
+        views = "overall,operator,trace,memory" + (",module" if has_modules else "")
+        rows = checker(python, "check_tb.py", out.path + "/trace", "--views", views)
         parsed = next(r for r in rows if r["part"].startswith("parse "))
         h.equal(parsed["steps"], [str(s.attempt) for s in out.in_phase("active")], "steps")
         marks = [float(e["dur"]) for e in out.marks]
@@ -24,7 +27,7 @@ def tensorboard_plugin():
                 "average step %s us, by the trace %s us" % (parsed["avg_step_us"]["Total"], sum(marks) / len(marks)))
         h.check(not parsed.get("log"), "the parser complains: %s" % parsed.get("log"))
         plugin = next(r for r in rows if r["part"] == "plugin")
-        h.equal(plugin["views"], ["Overview", "Operator", "Trace", "Memory"], "views")
+        h.equal(plugin["views"], ["Overview", "Operator", "Trace", "Memory"] + ["Module"] * has_modules, "views")
 
 
 def holistic_trace_analysis():
