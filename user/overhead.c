@@ -196,11 +196,12 @@ static void add_pseudo(struct decision *decision, const struct overhead *overhea
 		.entry_cost_ns = 3 * push_ns, /* enter, exit, and the guard's end */
 		.is_fixed = true,
 	};
-	*add_input(decision, NULL) = (struct mode_input){
-		.subject = MODE_SUBJECT_MODULES,
-		.hits = overhead->python_calls,
-		.entry_cost_ns = 2 * push_ns, /* it reads more, and so do others in a module */
-	};
+	if (overhead->plan->activities & ACTIVITY_MODULES)
+		*add_input(decision, NULL) = (struct mode_input){
+			.subject = MODE_SUBJECT_MODULES,
+			.hits = overhead->python_calls,
+			.entry_cost_ns = 2 * push_ns, /* it reads more, so do others inside */
+		};
 	/* A range is entered and left through torch.ops, which is known and not recorded. */
 	*add_input(decision, NULL) = (struct mode_input){
 		.subject = MODE_SUBJECT_BOXED,

@@ -174,6 +174,7 @@ def not_asked_for():
     _, out, _ = s.watched_in_full("--step-us", 3000, plan=s.CALLS_PLAN, options=s.ALL)
     h.equal(modules_of(out), [], "rows of modules")
     h.equal(out.profile["activities"]["modules"], {"state": "off", "reason": "not asked for"}, "activity modules")
+    h.check(not any(m["name"] == "module calls" for m in out.profile["timing"]["modes"]), "a mode of what was not asked for")
 
 
 @h.bulk
