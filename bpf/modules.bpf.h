@@ -59,10 +59,12 @@ static __always_inline __u8 code_look(__u64 code)
 				       'c', 'a', 'l', 'l', '_', 'i', 'm', 'p', 'l' };
 	static const char implementation[10] = { '_', 'c', 'a', 'l', 'l', '_', 'i', 'm', 'p', 'l' };
 	char text[sizeof(file)] = {};
+	__u64 path = read_word(code + config.code_file);
 	__u64 name = read_word(code + config.code_file + sizeof(__u64));
 	__u8 found = CODE_OTHER;
 
-	if (!name || !read_word(name + TEXT_STATE)) /* no str has a state of 0 */
+	/* No str has a state of 0. */
+	if (!read_word(name + TEXT_STATE) || !read_word(path + TEXT_STATE))
 		return CODE_UNREADABLE;
 	if (text_read(name, text, sizeof(call), false) && same_bytes(text, call, sizeof(call)))
 		found = CODE_CALL;
@@ -70,8 +72,7 @@ static __always_inline __u8 code_look(__u64 code)
 		 same_bytes(text, implementation, sizeof(implementation)))
 		found = CODE_IMPLEMENTATION;
 	if (found != CODE_OTHER &&
-	    (!text_read(read_word(code + config.code_file), text, sizeof(file), true) ||
-	     !same_bytes(text, file, sizeof(file))))
+	    (!text_read(path, text, sizeof(file), true) || !same_bytes(text, file, sizeof(file))))
 		found = CODE_OTHER;
 	return found;
 }
