@@ -226,6 +226,8 @@ static void enums_out_of_range_are_rejected(void **state)
 	attempt.outcome = OUTCOME_APPLIED;
 	attempt.boundary = BOUNDARY_CNT;
 	assert_rejected(fixture, &attempt, sizeof(attempt));
+	attempt = record_attempt(0, 7, 0, PHASE_WAIT, PHASE_WAIT);
+	assert_rejected(fixture, &attempt, sizeof(attempt));
 	begin.range = RANGE_REGION + 1;
 	assert_rejected(fixture, &begin, begin.header.size);
 	assert_rejected(fixture, &stop, sizeof(stop));

@@ -31,8 +31,10 @@ static bool check_attempt(union any_record *record)
 {
 	const struct wire_attempt *attempt = &record->attempt;
 
-	return attempt->phase < PHASE_CNT && attempt->next_phase < PHASE_CNT &&
-	       attempt->outcome < OUTCOME_CNT && attempt->boundary < BOUNDARY_CNT;
+	/* At no time is no boundary: 0 stands for what is not known. */
+	return attempt->header.time_ns && attempt->phase < PHASE_CNT &&
+	       attempt->next_phase < PHASE_CNT && attempt->outcome < OUTCOME_CNT &&
+	       attempt->boundary < BOUNDARY_CNT;
 }
 
 static bool check_range_begin(union any_record *record)
