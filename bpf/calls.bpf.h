@@ -76,31 +76,32 @@ static __always_inline __u8 symbol_known(__u64 type, __u64 now_ns)
 	return told->state;
 }
 
+static __always_inline bool same_bytes(const char *a, const char *b, __u32 size)
+{
+	__u32 i;
+
+	for (i = 0; i < size; i++) {
+		if (a[i] != b[i])
+			return false;
+	}
+	return true;
+}
+
 static __always_inline bool name_is_py_node(const char *name)
 {
 	static const char py_node[24] = { 'N', '5', 't', 'o', 'r', 'c', 'h', '8',
 					  'a', 'u', 't', 'o', 'g', 'r', 'a', 'd',
 					  '6', 'P', 'y', 'N', 'o', 'd', 'e', 'E' };
-	__u32 i;
 
-	for (i = 0; i < sizeof(py_node); i++) {
-		if (name[i] != py_node[i])
-			return false;
-	}
-	return !name[sizeof(py_node)];
+	return same_bytes(name, py_node, sizeof(py_node)) && !name[sizeof(py_node)];
 }
 
 /* record_function goes through torch.ops: "profiler::_record_function_..." */
 static __always_inline bool name_is_profilers(const char *name)
 {
 	static const char prefix[10] = { 'p', 'r', 'o', 'f', 'i', 'l', 'e', 'r', ':', ':' };
-	__u32 i;
 
-	for (i = 0; i < sizeof(prefix); i++) {
-		if (name[i] != prefix[i])
-			return false;
-	}
-	return true;
+	return same_bytes(name, prefix, sizeof(prefix));
 }
 
 static __always_inline __u8 symbol_state_of(const char *name, __u32 kind)

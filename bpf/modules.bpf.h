@@ -38,17 +38,6 @@ static __always_inline bool text_read(__u64 text, char *to, __u32 size, bool is_
 	return !bpf_probe_read_user(to, size, (void *)from);
 }
 
-static __always_inline bool same_bytes(const char *a, const char *b, __u32 size)
-{
-	__u32 i;
-
-	for (i = 0; i < size; i++) {
-		if (a[i] != b[i])
-			return false;
-	}
-	return true;
-}
-
 static __always_inline __u8 code_look(__u64 code)
 {
 	/* Without a NUL, as a string would lie where the kernel finds no variable. */
