@@ -84,27 +84,27 @@ static void put_args(struct json *json, const struct span *span)
 	json_object_end(json);
 }
 
-static void put_span(struct chrome_trace *trace, const struct span *span, uint64_t start_ns,
-		     uint64_t end_ns)
-{
-	struct json *json = &trace->json;
-
-	json_object_begin(json, NULL);
-	json_string(json, "ph", "X");
-	json_string(json, "cat", span->kind == SPAN_RANGE ? "user_annotation" : "cpu_op");
-	json_string(json, "name", span->name);
-	json_int(json, "pid", trace->frame.pid);
-	json_uint(json, "tid", span->tid);
-	json_us(json, "ts", trace_ns(trace, start_ns));
-	json_us(json, "dur", (int64_t)(end_ns - start_ns));
-	put_args(json, span);
-	json_object_end(json);
-}
-
 static void saw(struct chrome_trace *trace, uint64_t time_ns)
 {
 	if (time_ns < trace->first_ns)
 		trace->first_ns = time_ns;
+}
+
+/* What a thread of the job did; its args and the object's end are the caller's. */
+static void begin_row(struct chrome_trace *trace, const char *category, const char *name,
+		      uint32_t tid, uint64_t start_ns, uint64_t end_ns)
+{
+	struct json *json = &trace->json;
+
+	saw(trace, start_ns);
+	json_object_begin(json, NULL);
+	json_string(json, "ph", "X");
+	json_string(json, "cat", category);
+	json_string(json, "name", name);
+	json_int(json, "pid", trace->frame.pid);
+	json_uint(json, "tid", tid);
+	json_us(json, "ts", trace_ns(trace, start_ns));
+	json_us(json, "dur", (int64_t)(end_ns - start_ns));
 }
 
 static int chrome_trace_span(struct writer *writer, const struct span *span)
@@ -117,8 +117,10 @@ static int chrome_trace_span(struct writer *writer, const struct span *span)
 		start_ns += 2 * EDGE_NS;
 		end_ns += EDGE_NS;
 	}
-	saw(trace, start_ns);
-	put_span(trace, span, start_ns, end_ns);
+	begin_row(trace, span->kind == SPAN_RANGE ? "user_annotation" : "cpu_op", span->name,
+		  span->tid, start_ns, end_ns);
+	put_args(&trace->json, span);
+	json_object_end(&trace->json);
 	return trace->json.err;
 }
 
@@ -192,15 +194,7 @@ static int chrome_trace_module(struct writer *writer, const struct module_call *
 	struct chrome_trace *trace = container_of(writer, struct chrome_trace, writer);
 	struct json *json = &trace->json;
 
-	saw(trace, call->start_ns);
-	json_object_begin(json, NULL);
-	json_string(json, "ph", "X");
-	json_string(json, "cat", "python_function");
-	json_string(json, "name", call->name);
-	json_int(json, "pid", trace->frame.pid);
-	json_uint(json, "tid", call->tid);
-	json_us(json, "ts", trace_ns(trace, call->start_ns));
-	json_us(json, "dur", (int64_t)(call->end_ns - call->start_ns));
+	begin_row(trace, "python_function", call->name, call->tid, call->start_ns, call->end_ns);
 	json_object_begin(json, "args");
 	if (call->parent_id)
 		json_uint(json, "Python parent id", call->parent_id);
