@@ -231,13 +231,11 @@ static int on_probes(struct pipeline *pipeline, const struct event *event)
 static int on_call(struct pipeline *pipeline, const struct event *event)
 {
 	bool is_active = window_is_active(pipeline->window);
-	int err = 0;
+	int err = event->kind == WIRE_MODE ? mode_list_add(&pipeline->modes, event) : 0;
 
 	if (event->kind == WIRE_MODULE)
 		return modules_event(pipeline->modules, event, is_active);
-	if (event->kind == WIRE_MODE)
-		err = mode_list_add(&pipeline->modes, event);
-	else if (event->kind == WIRE_COST)
+	if (event->kind == WIRE_COST)
 		pipeline->summary.cost = *event->cost;
 	return err ? err : calls_event(pipeline->calls, event, is_active);
 }
@@ -256,6 +254,8 @@ static int on_loss(struct pipeline *pipeline, const struct event *event)
 	err = hole_list_add(&pipeline->holes, event);
 	if (event->hole->kinds & (1U << WIRE_MEMORY))
 		allocations_lost(pipeline->allocations, event->hole->last_ns);
+	if (!err)
+		err = modules_hole(pipeline->modules, event);
 	return err ? err : spans_hole(pipeline->spans, event);
 }
 

@@ -294,6 +294,44 @@ static void a_lost_record_is_made_up_for(void **state)
 	assert_true(fixture->told[2].parent_id == 3);
 }
 
+static void a_call_in_which_records_were_lost_is_not_finished(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_hole hole = { .header = record_header(WIRE_HOLE, sizeof(hole), 7, 200),
+				  .last_ns = 250,
+				  .kinds = 1U << WIRE_OP_END };
+	struct event event = event_of(&hole);
+
+	name_types(fixture);
+	begin(fixture, 100, 0, 0xa, NET);
+	assert_int_equal(modules_hole(fixture->modules, &event), 0); /* of nothing that matters */
+	end(fixture, 300, 0);
+	begin(fixture, 310, 0, 0xa, NET);
+	hole = (struct wire_hole){ .header = record_header(WIRE_HOLE, sizeof(hole), 8, 320),
+				   .last_ns = 330,
+				   .kinds = 1U << WIRE_MODULE };
+	assert_int_equal(modules_hole(fixture->modules, &event), 0); /* of another thread */
+	end(fixture, 340, 0);
+	begin(fixture, 350, 0, 0xa, NET);
+	hole.header.tid = 7;
+	hole.last_ns = 360;
+	assert_int_equal(modules_hole(fixture->modules, &event), 0);
+	begin(fixture, 370, 1, 0xb, LINEAR);
+	end(fixture, 380, 0);
+	hole.header.tid = 0; /* of several */
+	hole.last_ns = 400;
+	begin(fixture, 390, 0, 0xa, NET);
+	assert_int_equal(modules_hole(fixture->modules, &event), 0);
+	end(fixture, 410, 0);
+	begin(fixture, 420, 0, 0xa, NET);
+	end(fixture, 430, 0);
+	assert_int_equal(fixture->count, 6);
+	assert_true(fixture->told[0].is_finished && fixture->told[1].is_finished);
+	assert_true(fixture->told[2].is_finished); /* Linear began behind it */
+	assert_false(fixture->told[3].is_finished || fixture->told[4].is_finished);
+	assert_true(fixture->told[5].is_finished);
+}
+
 static void no_depth_goes_past_the_table(void **state)
 {
 	struct fixture *fixture = *state;
@@ -358,6 +396,7 @@ int main(void)
 		TEST(the_windows_end_closes_what_is_open),
 		TEST(none_ends_before_it_began),
 		TEST(a_lost_record_is_made_up_for),
+		TEST(a_call_in_which_records_were_lost_is_not_finished),
 		TEST(no_depth_goes_past_the_table),
 		TEST(instances_and_threads_are_bounded),
 		TEST(the_error_of_the_sink_comes_back),

@@ -26,6 +26,7 @@ struct open_module {
 struct thread_modules {
 	struct thread_modules *next;
 	uint32_t tid, depth;
+	uint64_t lost_ns; /* the last time that records of modules of it were lost; 0: none were */
 	struct open_module open[MODULES_OPEN_MAX];
 };
 
@@ -39,6 +40,7 @@ struct modules {
 	struct thread_modules *threads;
 	uint32_t instance_count;
 	uint64_t last_call, refused;
+	uint64_t lost_ns; /* the same of several threads */
 };
 
 int modules_new(struct modules **out, struct spans *spans, struct symbols *symbols,
@@ -197,7 +199,8 @@ static int close_innermost(struct modules *modules, struct thread_modules *threa
 	struct mark_sink *marks = modules->marks;
 
 	open->call.end_ns = end_ns;
-	open->call.is_finished = is_finished;
+	open->call.is_finished = is_finished && thread->lost_ns < open->call.start_ns &&
+				 modules->lost_ns < open->call.start_ns;
 	return open->is_shown ? marks->module(marks, &open->call) : 0;
 }
 
@@ -243,6 +246,26 @@ int modules_event(struct modules *modules, const struct event *event, bool is_ac
 		return 0;
 	}
 	return open_one(modules, thread, event, is_active);
+}
+
+int modules_hole(struct modules *modules, const struct event *event)
+{
+	const struct wire_hole *hole = event->hole;
+	uint64_t *lost_ns = &modules->lost_ns;
+	struct thread_modules *thread;
+	int err;
+
+	if (!(hole->kinds & (1U << WIRE_MODULE)))
+		return 0;
+	if (hole->header.tid) {
+		err = find_thread(modules, hole->header.tid, &thread);
+		if (err || !thread)
+			return err;
+		lost_ns = &thread->lost_ns;
+	}
+	if (hole->last_ns > *lost_ns)
+		*lost_ns = hole->last_ns;
+	return 0;
 }
 
 int modules_close_open(struct modules *modules, uint64_t end_ns)

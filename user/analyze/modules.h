@@ -29,6 +29,9 @@ void modules_free(struct modules *modules); /* NULL is legal; before spans_free(
 /* A WIRE_MODULE event. is_active: what begins now is shown. -ENOMEM, or what a sink returned. */
 int modules_event(struct modules *modules, const struct event *event, bool is_active);
 
+/* A WIRE_HOLE: a call that was open when records of modules were lost is not finished. -ENOMEM. */
+int modules_hole(struct modules *modules, const struct event *event);
+
 /* The window is over at end_ns: what is open of it is not finished. After spans_close_open(). */
 int modules_close_open(struct modules *modules, uint64_t end_ns);
 
