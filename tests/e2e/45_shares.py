@@ -9,6 +9,8 @@ import harness as h
 import torch_truth as truth
 
 STEPS, LARGEST, POINTS = 40, 10, 10
+# A process is slow at first, and not at everything alike: its first hundred steps may take twice as long. Attaching takes about as many.
+SETTLED = 200
 # A busy machine may be slow at one kind of work for seconds, which is most of three windows: where they disagree, more are taken.
 WINDOWS, MOST_WINDOWS = 3, 9
 JOB = truth.JobSpec("lesson", ("--pace-ms", 0), ())
@@ -26,8 +28,8 @@ def shares(roots):
 def measure(python, theirs, ours, *options):
     """One window of each, one after the other."""
     with h.scratch() as d:
-        theirs.append(shares(truth.truth(python, JOB, d, active=STEPS).roots))
-        out, _ = truth.capture(python, JOB, d, *options, window=("--wait", 2, "--warmup", 10, "--active", STEPS))
+        theirs.append(shares(truth.truth(python, JOB, d, wait=SETTLED, active=STEPS).roots))
+        out, _ = truth.capture(python, JOB, d, *options, window=("--wait", SETTLED, "--warmup", 10, "--active", STEPS))
         ours.append(shares(forest.grow(out.events, lambda e: e["ts"], h.end)))
 
 

@@ -117,11 +117,11 @@ def arrows(events):
     return pairs
 
 
-def profiled(python, job, directory, *more, active=ACTIVE, seconds=180):
+def profiled(python, job, directory, *more, wait=WAIT, active=ACTIVE, seconds=180):
     """Runs the job under torch.profiler alone through wait, warmup and active attempts; the path of its rows, the trace beside."""
     path = os.path.join(directory, "truth.json")
     argv = [python.path, os.path.join(h.TARGETS, job.script + ".py"), "--quiet", "--torch-profiler", path, "--schedule",
-            "%d,%d,%d" % (WAIT, WARMUP, active), *map(str, job.args), *map(str, more)]
+            "%d,%d,%d" % (wait, WARMUP, active), *map(str, job.args), *map(str, more)]
     run = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds,
                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"})
     for line in run.stdout.splitlines():
