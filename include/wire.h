@@ -287,7 +287,8 @@ enum wire_loss_cause {
 	LOSS_DEVICE_BATCH = 17,	      /* batches of device records that did not arrive whole */
 	LOSS_DEVICE_ENDED_EARLY = 18, /* devices were watched for a part of the window alone */
 	LOSS_MODULE_DEPTH = 19,	      /* calls of modules too far inside others to be told */
-	LOSS_CAUSE_CNT = 20,
+	LOSS_MODULE_TABLE_FULL = 20,  /* calls of modules: more than the collector keeps apart */
+	LOSS_CAUSE_CNT = 21,
 };
 
 struct wire_loss {

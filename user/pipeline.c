@@ -534,7 +534,7 @@ static void add_collector_losses(struct pipeline *pipeline)
 	loss[LOSS_BLOCK_TABLE_FULL] += allocations_untracked(pipeline->allocations);
 	loss[LOSS_NAME_UNREADABLE] += symbols_nameless(pipeline->symbols);
 	loss[LOSS_SYMBOL_TABLE_FULL] += symbols_refused(pipeline->symbols);
-	loss[LOSS_SYMBOL_TABLE_FULL] += modules_refused(pipeline->modules);
+	loss[LOSS_MODULE_TABLE_FULL] += modules_refused(pipeline->modules);
 }
 
 static void summarize_calls(struct pipeline *pipeline)

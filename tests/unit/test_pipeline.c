@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "analyze/modules.h"
 #include "support/call_records.h"
 #include "support/pipeline_run.h"
 #include "support/stderr_capture.h"
@@ -246,6 +247,28 @@ static void calls_of_modules_are_those_of_the_window(void **state)
 	run_end(&run);
 }
 
+static void calls_of_modules_over_the_bound_are_lost_by_their_name(void **state)
+{
+	struct wire_module record;
+	struct run run;
+	unsigned int depth;
+
+	run_begin(&run, *state, "out", false);
+	push_session(&run);
+	push_attempt(&run, 20, 0, PHASE_WARMUP, PHASE_ACTIVE);
+	for (depth = 0; depth < MODULES_OPEN_MAX + 3; depth++) {
+		record = record_module(21 + depth, MAIN, MODULE_BEGIN, depth, 0xa, 0x10);
+		push(&run, &record);
+	}
+	push_attempt(&run, 100, 1, PHASE_ACTIVE, PHASE_AFTER);
+	push_stop(&run, 110, STOP_WINDOW_FINISHED);
+	assert_int_equal(run_finish(&run), 0);
+	assert_int_equal(run.summary->module_calls, MODULES_OPEN_MAX);
+	assert_int_equal(run.summary->loss[LOSS_MODULE_TABLE_FULL], 3);
+	assert_int_equal(run.summary->loss[LOSS_SYMBOL_TABLE_FULL], 0);
+	run_end(&run);
+}
+
 static void a_second_clock_reading_is_the_drift(void **state)
 {
 	struct wire_clock later = record_clock(52000000, OFFSET_NS - 250);
@@ -415,6 +438,7 @@ int main(void)
 		TEST(losses_of_all_stages_are_told),
 		TEST(a_window_whose_beginning_is_lost_has_a_trace),
 		TEST(calls_of_modules_are_those_of_the_window),
+		TEST(calls_of_modules_over_the_bound_are_lost_by_their_name),
 		TEST(a_second_clock_reading_is_the_drift),
 		TEST(the_longest_detaching_is_told),
 		TEST(a_part_that_takes_longest_is_told_and_is_not_the_window),

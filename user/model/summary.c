@@ -31,6 +31,7 @@ const char *summary_loss_name(enum wire_loss_cause cause)
 		[LOSS_DEVICE_BATCH] = "device_batch_lost",
 		[LOSS_DEVICE_ENDED_EARLY] = "device_watch_ended_early",
 		[LOSS_MODULE_DEPTH] = "modules_nested_too_deep",
+		[LOSS_MODULE_TABLE_FULL] = "module_table_full",
 	};
 
 	return cause < LOSS_CAUSE_CNT ? name[cause] : "unknown";
