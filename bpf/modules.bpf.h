@@ -210,7 +210,7 @@ static __always_inline void on_python_call(struct pt_regs *ctx, __u32 tid, __u64
 		return;
 	}
 	if (depth >= MODULES_OPEN_MAX) {
-		if (call.is_wrapper || !wrapper_seen)
+		if (phase_now() == PHASE_ACTIVE && (call.is_wrapper || !wrapper_seen))
 			loss_count(LOSS_MODULE_DEPTH);
 		return;
 	}
