@@ -244,6 +244,7 @@ static int take_step(enum step step, const struct inject_thread *thread,
 {
 	static struct inject_state state;
 	static struct inject_frame frame;
+	const char *why;
 	uint64_t since_ns;
 	int err = 0;
 
@@ -254,8 +255,11 @@ static int take_step(enum step step, const struct inject_thread *thread,
 		return inject_trace_stop(thread, &since_ns);
 	case STEP_READ:
 		err = inject_trace_read(thread, &state);
-		if (!err && inject_trace_stack(thread, image, &state, STACK_BYTES))
+		why = err ? NULL : inject_trace_stack(thread, image, &state, STACK_BYTES);
+		if (why) {
+			fprintf(stderr, "%s\n", why);
 			err = -ENOSPC;
+		}
 		return err ? err : build(thread, image, &state, &frame);
 	case STEP_WRITE:
 		return inject_trace_write(thread, &frame);
