@@ -11,6 +11,9 @@ import torch_truth as truth
 STEPS, LARGEST, POINTS = 40, 10, 10
 # A process is slow at first, and not at everything alike: its first hundred steps may take twice as long. Attaching takes about as many.
 SETTLED = 200
+# How a heap happens to lie tells whether the C library keeps a freed gradient of 1 MB or gives it back, and where it does not keep it
+# each mm takes half as long again, by page faults. torch.profiler's own memory lies in that heap.
+KEEPS_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 25)}
 # A busy machine may be slow at one kind of work for seconds, which is most of three windows: where they disagree, more are taken.
 WINDOWS, MOST_WINDOWS = 3, 9
 JOB = truth.JobSpec("lesson", ("--pace-ms", 0), ())
@@ -46,6 +49,7 @@ def disagreements(theirs, ours):
 def compare(python, *options):
     if os.getloadavg()[0] > os.cpu_count():
         h.skip("the machine is busy: a load of %.1f on %d processors" % (os.getloadavg()[0], os.cpu_count()))
+    os.environ.update(KEEPS_MEMORY)
     theirs, ours = [], []
     while len(ours) < WINDOWS or (disagreements(theirs, ours) and len(ours) < MOST_WINDOWS):
         measure(python, theirs, ours, *options)
