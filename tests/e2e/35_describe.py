@@ -7,7 +7,7 @@ import harness as h
 
 def attaches_and_writes_nothing(python):
     with h.scratch() as d:
-        t = h.torch_target(python, "lesson", "--seconds", 120 * h.SLOW, gate=False).wait_attempts(3)
+        t = h.torch_target(python, "lesson", gate=False).wait_attempts(3)
         run = h.Run("-p", t.pid, "-o", "out", "--describe", "--wait", 7, "--warmup", 11, "--active", 13, cwd=d)
         while run.running():
             h.equal(h.modified_code_bytes(t.pid), [], "code while --describe runs")

@@ -17,11 +17,12 @@ import threading
 import time
 
 now = time.monotonic_ns
+SLOW = float(os.environ.get("TPBPF_TEST_SLOW", 1))  # as in harness.py
 
 
 def parser(doc):
     p = argparse.ArgumentParser(description=doc)
-    p.add_argument("--seconds", type=float, default=120, help="end after this long (default 120)")
+    p.add_argument("--seconds", type=float, default=120 * SLOW, help="end after this long (default 120; TPBPF_TEST_SLOW times as long)")
     p.add_argument("--attempts", type=int, default=0, help="end after so many attempts (default: at the time limit)")
     p.add_argument("--gate", help="print 'ready PID', then do nothing until this file exists")
     p.add_argument("--pace-ms", type=float, default=2, help="idle time after each attempt (default 2)")
